@@ -55,7 +55,7 @@ class Unknown:
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __pos__ = __invert__ = _same
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _same
     __lt__ = __le__ = __gt__ = __ge__ = _same
-    __eq__ = _same  # type: ignore[assignment]  # a comparison with an unknown is unknown, not a bool
+    __eq__ = _same  # type: ignore[assignment]  # comparing with an unknown gives unknown, not a bool
     __ne__ = _same  # type: ignore[assignment]
     __hash__ = object.__hash__
     __bool__ = __str__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __contains__ = __format__ = _refuse  # type: ignore[assignment]
@@ -127,3 +127,38 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, (list, tuple)):
         return [map_texts(child, change) for child in value]
     return value
+
+
+class WrittenInt(int):
+    """An integer that remembers how the file spells it (``0644``, ``1_000``): modes and versions depend on the spelling."""
+
+    text: str
+
+    def __new__(cls, value: int, text: str) -> WrittenInt:
+        self = super().__new__(cls, value)
+        self.text = text
+        return self
+
+    def __deepcopy__(self, _memo: object) -> WrittenInt:
+        return self
+
+
+class WrittenFloat(float):
+    """A float whose text form is what the file says: ``12.10`` stays ``12.10`` when rendered, and is a number in arithmetic."""
+
+    text: str
+
+    def __new__(cls, value: float, text: str) -> WrittenFloat:
+        self = super().__new__(cls, value)
+        self.text = text
+        return self
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __deepcopy__(self, _memo: object) -> WrittenFloat:
+        return self
+
+
+class UnsafeText(str):
+    """Text marked ``!unsafe`` in a file: never evaluated as a template, wherever it goes."""

@@ -1,0 +1,6 @@
+"""What runs on the node: the agent, the ``Node`` facade, its live and planning sides, and the modules.
+
+Everything below this folder is streamed to nodes: stdlib only, Python 3.9 syntax, no import from outside the folder, and nothing
+that is slow to import (an agent starts in the time an import of ``dataclasses`` or ``typing`` takes). Annotations are never
+evaluated on a node.
+"""
