@@ -58,7 +58,7 @@ class Unknown:
     __eq__ = _same  # type: ignore[assignment]  # comparing with an unknown gives unknown, not a bool
     __ne__ = _same  # type: ignore[assignment]
     __hash__ = object.__hash__
-    __bool__ = __str__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __contains__ = __format__ = _refuse  # type: ignore[assignment]
+    __bool__ = __str__ = __iter__ = __len__ = __int__ = __float__ = __index__ = __contains__ = __format__ = _refuse
 
 
 def find_unknown(value: object) -> Unknown | None:

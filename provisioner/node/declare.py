@@ -28,7 +28,7 @@ from .record import MISSING, Option, Record, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Tuple, Type
+    from typing import Any, Callable
 
 __all__ = [
     "MISSING",
@@ -53,8 +53,8 @@ class Rule(Record):
     """A relation between parameters. ``kind``: exclusive, one_of, together, required_if, required_by."""
 
     kind: str
-    names: Tuple[str, ...]
-    when: Tuple[str, Any] = ("", None)
+    names: tuple[str, ...]
+    when: tuple[str, Any] = ("", None)
     any_of: bool = False
 
 
@@ -96,14 +96,14 @@ class Module(Record):
 
     name: str
     summary: str
-    params: Type[Params]
+    params: type[Params]
     run: Callable[..., Any] = None  # type: ignore[assignment]
-    rules: Tuple[Rule, ...] = ()
+    rules: tuple[Rule, ...] = ()
     free_form: str = ""
     extra: str = ""
     collection: str = "ansible.builtin"
-    aliases: Tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     where: str = "node"
-    resource: Tuple[Tuple[str, str], ...] = ()
+    resource: tuple[tuple[str, str], ...] = ()
     examples: str = ""
-    notes: Tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

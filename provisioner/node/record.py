@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, NoReturn, Tuple
+    from typing import Any, NoReturn
 
     from typing_extensions import Self, dataclass_transform
 else:
@@ -41,12 +41,12 @@ class Option:
         self,
         help: str,
         default: Any = MISSING,
-        aliases: Tuple[str, ...] = (),
-        choices: Tuple[Any, ...] = (),
+        aliases: tuple[str, ...] = (),
+        choices: tuple[Any, ...] = (),
         kind: str = "",
         elements: str = "",
         secret: bool = False,
-        examples: Tuple[Any, ...] = (),
+        examples: tuple[Any, ...] = (),
         since: str = "",
     ) -> None:
         self.name = ""
@@ -70,7 +70,7 @@ def option(help: str, default: Any = MISSING, **details: Any) -> Any:
 class Record:
     """A frozen value with named fields, compared by value; subclasses declare ``field: type`` or ``field: type = default``."""
 
-    __fields__: Dict[str, Option] = {}
+    __fields__: dict[str, Option] = {}
 
     def __init_subclass__(cls) -> None:
         fields = dict(cls.__fields__)
@@ -119,6 +119,6 @@ class Record:
         merged.update(values)
         return type(self)(**merged)
 
-    def as_dict(self) -> Dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The fields as a new mapping, in declaration order."""
         return dict(self.__dict__)

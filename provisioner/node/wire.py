@@ -15,8 +15,8 @@ Messages of the controller (``type``):
     bye                                                                                                     → end of the agent
 
 A step: ``id``, ``module``, ``params``, ``user`` (run as; None = as the agent), ``environment``, ``timeout`` (s, None), ``diff`` (bool),
-``maybe`` (reason why it may not happen at all, or None), ``quiet`` (declared to change nothing: ``changed_when: false``), ``trial`` (``check_mode: true``
-on this task: plan it even in an apply), ``real`` (``check_mode: false``: run it even in a plan), ``umask``.
+``maybe`` (reason why it may not happen at all, or None), ``quiet`` (declared to change nothing: ``changed_when: false``), ``trial``
+(``check_mode: true`` on this task: plan it even in an apply), ``real`` (``check_mode: false``: run it even in a plan).
 
 Messages of the agent:
 
@@ -40,7 +40,7 @@ import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Tuple
+    from typing import Any, Callable
 
 VERSION = 1
 MAGIC = b"PVN1"
@@ -87,7 +87,7 @@ def _encode_special(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be sent")
 
 
-def pack(header: Dict[str, Any], body: bytes = b"") -> bytes:
+def pack(header: dict[str, Any], body: bytes = b"") -> bytes:
     """One frame as bytes."""
     text = json.dumps(header, default=_encode_special, separators=(",", ":")).encode("ascii")
     if len(text) > LIMIT or len(body) > LIMIT:
@@ -95,7 +95,7 @@ def pack(header: Dict[str, Any], body: bytes = b"") -> bytes:
     return HEAD.pack(MAGIC, len(text), len(body)) + text + body
 
 
-def read_frame(read: Callable[[int], bytes]) -> Tuple[Dict[str, Any], bytes]:
+def read_frame(read: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes]:
     """The next frame; ``read(n)`` returns up to n bytes and nothing at the end of the stream."""
     magic, text_size, body_size = HEAD.unpack(_exactly(read, HEAD.size))
     if magic != MAGIC:

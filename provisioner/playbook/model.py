@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, TypeAlias
 
 from provisioner.diagnostics import Span
 
@@ -134,7 +134,7 @@ class Block:
     """Set when this block is the body of a role: the role's defaults, vars and params hold inside."""
 
 
-Entry = Union[Task, Block]
+Entry: TypeAlias = "Task | Block"
 """An item of a task list. A handler is a Task whose ``listen`` topics and name can be notified."""
 
 
