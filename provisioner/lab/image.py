@@ -1,0 +1,137 @@
+"""The file tree lab nodes start from: a bootstrapped suite, cached by what went into it.
+
+``ensure(suite, base)`` gives a folder that holds a complete small server: systemd, sshd, sudo, Python, and what GPU playbooks touch. It is
+built once (about half a minute) beside its final place and renamed, so that a build which was killed leaves nothing that looks whole.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from provisioner.errors import ProvisionError
+from provisioner.lab import machine, rootfs
+
+PACKAGES: tuple[str, ...] = (
+    "acl",
+    "apt-utils",
+    "ca-certificates",
+    "cron",
+    "dbus",
+    "gnupg",
+    "initramfs-tools",
+    "iproute2",
+    "iputils-ping",
+    "kmod",
+    "libpam-systemd",
+    "lsb-release",
+    "netbase",
+    "openssh-server",
+    "pciutils",
+    "procps",
+    "python3",
+    "python3-apt",
+    "sudo",
+    "systemd",
+    "systemd-sysv",
+    "tzdata",
+    "udev",
+    "zstd",
+)
+"""What a freshly installed server has, and no more: what a role needs beyond it, the role must install."""
+
+Progress = Callable[[str], None]
+
+
+def digest(suite: str) -> str:
+    """A short name of everything the image is made from; a new one means a new build."""
+    recipe = [suite, PACKAGES, [source.line() for source in machine.sources(suite)], machine.apt_settings(), rootfs.digest()]
+    return hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:12]
+
+
+def ensure(suite: str, base: Path, say: Progress) -> Path:
+    """The root of ``suite``, built when it is not there yet; older builds of the same suite are removed.
+
+    Raises UsageError for an unknown suite, ProvisionError where the tools or the archive are missing.
+    """
+    name = f"{suite}-{digest(suite)}"
+    folder = base / "images"
+    folder.mkdir(parents=True, exist_ok=True)
+    root = folder / name
+    with _lock(folder / f"{suite}.lock"):
+        if not root.is_dir():
+            say(f"building the {suite} image once (about half a minute)")
+            _build(suite, root)
+    return root
+
+
+def unused(base: Path, keep: set[str]) -> list[Path]:
+    """Images in ``base`` whose name is not in ``keep``: earlier recipes and half-made builds."""
+    folder = base / "images"
+    if not folder.is_dir():
+        return []
+    return [path for path in sorted(folder.iterdir()) if path.is_dir() and path.name not in keep]
+
+
+def _build(suite: str, root: Path) -> None:
+    if shutil.which("mmdebstrap") is None:
+        raise ProvisionError(
+            "mmdebstrap is not installed",
+            why=f"a {suite} node is bootstrapped from Debian's archive with it",
+            help="apt install mmdebstrap, or use --suite machine, which needs no image",
+        )
+    for leftover in root.parent.glob(f".{suite}-*"):
+        shutil.rmtree(leftover)
+    work = Path(tempfile.mkdtemp(prefix=f".{suite}-", dir=root.parent))
+    work.chmod(0o755)
+    tree = work / "root"
+    archives = machine.sources(suite)
+    settings = machine.apt_settings()
+    command = [
+        "mmdebstrap",
+        "--quiet",
+        "--mode=root",
+        "--variant=minbase",
+        # A server that was set up properly has fetched its package lists; a first install must not need another update.
+        "--skip=cleanup/apt/lists,cleanup/apt/cache",
+        "--include=" + ",".join(PACKAGES),
+        *(f"--aptopt={line}" for line in settings.splitlines()),
+        suite,
+        str(tree),
+        *(source.line() for source in archives),
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise _failure(suite, done.stderr)
+        rootfs.furnish(tree, settings=settings, sources=archives)
+        tree.rename(root)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _failure(suite: str, output: str) -> ProvisionError:
+    """The bootstrap's own last complaints, with what to do about the usual ones."""
+    lines = [line for line in output.splitlines() if line.startswith(("E:", "W:", "Err"))] or output.splitlines()
+    text = "\n".join(lines[-4:])
+    help = "run it again; if it fails the same way, check that this machine's apt update works"
+    if "No space left" in output:
+        help = "free about 1 GB where the lab keeps its state, or point PROVISION_STATE to a bigger disk"
+    elif "keyring" in output or "NO_PUBKEY" in output:
+        help = "install the archive's keys: apt install debian-archive-keyring or ubuntu-keyring"
+    return ProvisionError(f"the {suite} image cannot be built", why=text, help=help)
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """One build of a suite at a time; the other waits and then finds it done."""
+    with path.open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
