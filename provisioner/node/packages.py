@@ -1,0 +1,126 @@
+"""The packages face of ``Node``: what is installed, and what a package manager would and shall do."""
+
+from __future__ import annotations
+
+from .changes import InstallPackages, RefreshIndex, RemovePackages
+from .faults import Fail, UnknownReading
+from .wire import Unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from .api import Node
+    from .readings import PackageState
+
+
+class Packages:
+    """``manager`` is "apt", "dnf"…; a request is in the manager's own words (``name``, ``name=version``)."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def installed(self, manager: str, name: str) -> PackageState | None:
+        """An installed package, or None."""
+        return self._node.reader.package(manager, name)
+
+    def all(self, manager: str) -> dict[str, PackageState]:
+        """All installed packages by name."""
+        return self._node.reader.packages(manager)
+
+    def refresh(self, manager: str, options: dict[str, Any] | None = None) -> None:
+        """Fetch the index again; later requests are then solved on what it brings."""
+        self._node.record(RefreshIndex(target=f"{manager} package index", after="refreshed", manager=manager, options=options or {}))
+
+    def install(self, manager: str, request: Sequence[str], options: dict[str, Any] | None = None, verb: str = "install") -> bool:
+        """Install what is asked, after asking the solver for the exact set. ``options`` go to the manager:
+
+        allow_downgrade, allow_change_held, allow_remove (None: any removal refused; names: only these), recommends, default_release, force…
+        Returns False when the solver says there is nothing to do.
+        """
+        options = options or {}
+        try:
+            answer = self._node.reader.solve(manager, verb, request, options)
+        except UnknownReading as unknown:
+            self._node.record(
+                InstallPackages(
+                    target=", ".join(request) or verb,
+                    before=Unknown(unknown.because),
+                    after=Unknown(unknown.because),
+                    certain=False,
+                    manager=manager,
+                    request=tuple(request),
+                    options={**options, "verb": verb},
+                )
+            )
+            return True
+        if not answer["install"] and not answer["remove"]:
+            return False
+        self._check(answer, options)
+        before = {name: old for name, (old, _new) in answer["install"].items()}
+        after: dict[str, Any] = {name: new for name, (_old, new) in answer["install"].items()}
+        for name, old in answer["remove"].items():
+            before[name] = old
+            after[name] = None
+        self._node.record(
+            InstallPackages(
+                target=", ".join(request) or verb,
+                before=before,
+                after=after,
+                manager=manager,
+                request=tuple(request),
+                options={**options, "verb": verb},
+            )
+        )
+        return True
+
+    @staticmethod
+    def _check(answer: dict[str, Any], options: dict[str, Any]) -> None:
+        """Refuse what was not asked for: removals, downgrades, changes of held packages."""
+        if answer["remove"] and not options.get("allow_remove"):
+            names = ", ".join(f"{name} {old}" for name, old in sorted(answer["remove"].items()))
+            raise Fail(f"the package manager would remove {names}; list these in allow_remove, or remove them in a step of their own")
+        extra = set(answer["remove"]) - set(options.get("allow_remove") or ())
+        if answer["remove"] and options.get("allow_remove") is not True and extra:
+            raise Fail(f"the package manager would also remove {', '.join(sorted(extra))}, which allow_remove does not list")
+        downgrades = answer.get("downgrade") or ()
+        if downgrades and not options.get("allow_downgrade"):
+            moves = ", ".join(f"{name} {answer['install'][name][0]} → {answer['install'][name][1]}" for name in downgrades)
+            raise Fail(f"this is a downgrade ({moves}); allow_downgrade: true permits it")
+        held = answer.get("held") or ()
+        if held and not options.get("allow_change_held"):
+            raise Fail(
+                f"held by the package manager: {', '.join(held)}; allow_change_held_packages: true lifts the hold for this step and restores it"
+            )
+
+    def remove(self, manager: str, request: Sequence[str], options: dict[str, Any] | None = None, verb: str = "remove") -> bool:
+        """Remove packages; the solver's whole set is shown."""
+        options = options or {}
+        try:
+            answer = self._node.reader.solve(manager, verb, request, options)
+        except UnknownReading as unknown:
+            self._node.record(
+                RemovePackages(
+                    target=", ".join(request) or verb,
+                    before=Unknown(unknown.because),
+                    certain=False,
+                    manager=manager,
+                    request=tuple(request),
+                    options={**options, "verb": verb},
+                )
+            )
+            return True
+        if not answer["remove"] and not answer["install"]:
+            return False
+        self._node.record(
+            RemovePackages(
+                target=", ".join(request) or verb,
+                before=dict(answer["remove"]),
+                after=dict.fromkeys(answer["remove"]),
+                manager=manager,
+                request=tuple(request),
+                options={**options, "verb": verb},
+            )
+        )
+        return True

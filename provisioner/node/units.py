@@ -1,0 +1,111 @@
+"""The units face of ``Node``: services and other systemd units."""
+
+from __future__ import annotations
+
+from .changes import ReloadUnits, RequestUnit, SetUnit
+from .faults import Fail, UnknownReading
+from .wire import Unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .api import Node
+    from .readings import UnitState
+
+SUFFIXES = (".service", ".socket", ".timer", ".target", ".mount", ".automount", ".path", ".slice", ".scope", ".swap", ".device")
+
+
+class Units:
+    """Unit names may leave out ``.service``. ``options``: scope (system, user, global), force, no_block."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    @staticmethod
+    def full_name(name: str) -> str:
+        """The name with its suffix."""
+        return name if name.endswith(SUFFIXES) else f"{name}.service"
+
+    def state(self, name: str, options: dict[str, Any] | None = None) -> UnitState:
+        """A unit as it is now."""
+        return self._node.reader.unit(self.full_name(name), options or {})
+
+    def ensure(
+        self,
+        name: str,
+        *,
+        active: bool | None = None,
+        enabled: bool | None = None,
+        masked: bool | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> bool:
+        """Bring the unit to these states, masking first, then enabling, then starting; None leaves an aspect alone."""
+        options = options or {}
+        full = self.full_name(name)
+        changed = False
+        for aspect, wanted in (("masked", masked), ("enabled", enabled), ("active", active)):
+            if wanted is not None:
+                changed = self._ensure_aspect(full, aspect, wanted, options) or changed
+        return changed
+
+    def _ensure_aspect(self, name: str, aspect: str, wanted: bool, options: dict[str, Any]) -> bool:
+        try:
+            state = self._node.reader.unit(name, options)
+        except UnknownReading as unknown:
+            self._node.record(
+                SetUnit(
+                    target=name,
+                    before=Unknown(unknown.because),
+                    after=_word(aspect, wanted),
+                    certain=False,
+                    aspect=aspect,
+                    value=wanted,
+                    options=options,
+                )
+            )
+            return True
+        now = self._now(state, aspect)
+        if now == wanted:
+            return False
+        if not state.exists and (aspect == "active" or (aspect == "enabled" and wanted)):
+            raise Fail(f"there is no unit {name}; does the package that brings it come in an earlier step?", name=name)
+        if state.load == "masked" and aspect in ("active", "enabled") and wanted:
+            raise Fail(f"the unit {name} is masked; unmask it first (masked: false)", name=name)
+        self._node.record(
+            SetUnit(target=name, before=_word(aspect, now), after=_word(aspect, wanted), aspect=aspect, value=wanted, options=options)
+        )
+        return True
+
+    @staticmethod
+    def _now(state: UnitState, aspect: str) -> bool:
+        if aspect == "active":
+            return state.running
+        if aspect == "enabled":
+            return state.is_enabled
+        return state.load == "masked" or state.enabled == "masked"
+
+    def request(self, name: str, verb: str, options: dict[str, Any] | None = None) -> bool:
+        """Restart or reload a unit, whatever its state; a stopped unit is started."""
+        options = options or {}
+        full = self.full_name(name)
+        try:
+            state = self._node.reader.unit(full, options)
+        except UnknownReading as unknown:
+            self._node.record(
+                RequestUnit(target=full, before=Unknown(unknown.because), after=f"{verb}ed", verb=verb, options=options, certain=False)
+            )
+            return True
+        if not state.exists:
+            raise Fail(f"there is no unit {full}, so it cannot be {verb}ed", name=name)
+        self._node.record(RequestUnit(target=full, before=state.active, after=f"{verb}ed", verb=verb, options=options))
+        return True
+
+    def reload(self, verb: str = "daemon-reload", options: dict[str, Any] | None = None) -> None:
+        """Make the service manager read its unit files again (``daemon-reload``) or re-execute (``daemon-reexec``)."""
+        self._node.record(ReloadUnits(target="systemd", after=f"{verb}ed", verb=verb, options=options or {}))
+
+
+def _word(aspect: str, value: bool) -> str:
+    words = {"active": ("stopped", "started"), "enabled": ("disabled", "enabled"), "masked": ("unmasked", "masked")}
+    return words[aspect][value]
