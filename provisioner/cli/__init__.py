@@ -1,0 +1,1 @@
+"""The ``provision`` command: the only place that parses arguments, prints and exits."""

@@ -1,0 +1,116 @@
+"""Turns whatever ended a command into words on stderr and an exit code: the one place where errors are shown."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from provisioner import __version__
+from provisioner.cli.process import process, use_color
+from provisioner.diagnostics import Diagnostic
+from provisioner.errors import InputError, ProvisionError
+
+USAGE = 1
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+SHOWN_AT_MOST = 50
+
+
+def report(error: BaseException) -> int:
+    """Show an error and give the exit code it asks for; an exception that is nobody's mistake but ours goes to a crash file."""
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        _write("interrupted")
+        return INTERRUPTED
+    if isinstance(error, click.ClickException):
+        _write(_usage_text(error))
+        return USAGE
+    if isinstance(error, InputError):
+        show(error.diagnostics)
+        return error.exit_code
+    if isinstance(error, ProvisionError):
+        show([error.diagnostic()])
+        return error.exit_code
+    return _report_bug(error)
+
+
+def show(diagnostics: Iterable[Diagnostic]) -> None:
+    """Write diagnostics to stderr with their source lines: warnings first, so that the errors stand last."""
+    ordered = sorted(diagnostics, key=lambda item: item.severity == "error")
+    colored = use_color(sys.stderr)
+    for item in ordered[:SHOWN_AT_MOST]:
+        _write(paint(process.secrets.mask(item.render()), item.severity) if colored else item.render())
+    errors = sum(item.severity == "error" for item in ordered)
+    if len(ordered) > SHOWN_AT_MOST:
+        _write(f"… and {len(ordered) - SHOWN_AT_MOST} more problems")
+    if errors > 1:
+        _write(f"{errors} errors")
+
+
+def paint(text: str, severity: str) -> str:
+    """Colour the severity in the headline and dim the source lines."""
+    headline, _, rest = text.partition("\n")
+    word = f"{severity}: "
+    before, found, message = headline.partition(word)
+    if found:
+        color = "red" if severity == "error" else "yellow"
+        headline = before + click.style(word, fg=color, bold=True) + click.style(message, bold=True)
+    lines = [click.style(line, fg="cyan") if " | " in line[:12] else line for line in rest.splitlines()]
+    return "\n".join([headline, *lines])
+
+
+def _write(text: str) -> None:
+    sys.stdout.flush()
+    print(process.secrets.mask(text), file=sys.stderr, flush=True)
+
+
+def _usage_text(error: click.ClickException) -> str:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None and type(error).__name__ == "NoArgsIsHelpError":  # a class that only newer versions of click have
+        return context.get_help()
+    text = f"error: {error.format_message()}"
+    if context is not None:
+        text += f"\n  {context.command.get_usage(context)}\n  help: provision{_command_words(context)} --help lists every option"
+    return text
+
+
+def _command_words(context: click.Context) -> str:
+    words = context.command_path.split()[1:]
+    return "".join(f" {word}" for word in words)
+
+
+def _report_bug(error: BaseException) -> int:
+    trace = process.secrets.mask("".join(traceback.format_exception(error)))
+    lines = [f"error: this is a bug in provision: {type(error).__name__}: {error}"]
+    if process.verbosity >= 3:
+        lines.append(trace.rstrip())
+    try:
+        lines.append(f"  details: {_write_crash_file(trace)}")
+    except OSError as refused:
+        lines.append(f"  the details could not be written to a file ({refused}); run the command again with -vvv to see them")
+    lines.append("  help: please report it with that file; it holds no values of variables and no secrets we know of")
+    _write("\n".join(lines))
+    return 1
+
+
+def _write_crash_file(trace: str) -> Path:
+    """Keep the traceback in a file that only its owner can read; arguments stay out, they may hold secrets."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "provision"
+    try:
+        base.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        base = Path(tempfile.gettempdir())
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    handle, name = tempfile.mkstemp(prefix=f"crash-{stamp}-", suffix=".txt", dir=base)
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(f"provision {__version__}, Python {platform.python_version()}, {platform.platform()}\n\n{trace}")
+    return Path(name)
