@@ -1,0 +1,1 @@
+"""The walk over hosts: plays, blocks, tasks, handlers, batches."""
