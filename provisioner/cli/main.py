@@ -1,6 +1,6 @@
 """``provision``: finds the command, imports only that one, and turns its outcome into an exit code.
 
-    0 done · 1 bad input or usage · 2 a host failed · 3 refused, the plan is stale · 4 a host was unreachable · 130 interrupted
+0 done · 1 bad input or usage · 2 a host failed · 3 refused, the plan is stale · 4 a host was unreachable · 130 interrupted
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
 class LazyGroup(click.Group):
     """Knows its commands by name only and imports the one that is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         """Names, in the order in which people meet them."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of this name, imported now."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"provisioner.cli.{COMMANDS[cmd_name][0]}").command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from the table alone."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, help) for name, (_, help) in COMMANDS.items()])
