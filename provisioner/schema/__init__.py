@@ -1,0 +1,1 @@
+"""Modules as data: finding them, coercing arguments by their declarations, reference pages and the editor schema."""
