@@ -42,16 +42,16 @@ class Accounts:
             entries = read()
         except UnknownReading:
             return name
-        if name in entries:
-            return name
+        try:
+            if name in entries:
+                return name
+        except UnknownReading:
+            return name  # a pending step may bring it
         if name.isdigit():
             number = int(name)
             for entry in entries.values():
                 if (entry.uid if kind == "user" else entry.gid) == number:
                     return str(entry.name)
-            return name
-        if entries.get("") is not None:
-            # The overlay's mark that accounts may still appear: a package is pending that may bring this one.
             return name
         raise Fail(f"the {kind} {name} does not exist; create it first ({kind}: name={name})")
 
@@ -88,11 +88,20 @@ class Accounts:
             source = "groups" if key == "append_groups" else key
             before[key] = getattr(state, source)
         self._node.record(
-            PutUser(target=name, before=_shown(before), after=_shown(differing), create=False, fields=differing, options=options)
+            PutUser(
+                target=name,
+                before=_shown(before),
+                after=_shown(differing),
+                certain=not all(isinstance(value, Unknown) for value in before.values()),
+                create=False,
+                fields=differing,
+                options=options,
+            )
         )
         return True
 
-    def _same_field(self, state: UserState, key: str, value: Any) -> bool:
+    @staticmethod
+    def _same_field(state: UserState, key: str, value: Any) -> bool:
         if key == "groups":
             return set(value) == set(state.groups) - {state.group}
         if key == "append_groups":

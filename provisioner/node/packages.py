@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .readings import PackageState
 
 
+# The key in an install's ``after`` which says that further packages may come along.
+DEPENDENCIES = "(dependencies)"
+
+
 class Packages:
     """``manager`` is "apt", "dnf"…; a request is in the manager's own words (``name``, ``name=version``)."""
 
@@ -43,17 +47,7 @@ class Packages:
         try:
             answer = self._node.reader.solve(manager, verb, request, options)
         except UnknownReading as unknown:
-            self._node.record(
-                InstallPackages(
-                    target=", ".join(request) or verb,
-                    before=Unknown(unknown.because),
-                    after=Unknown(unknown.because),
-                    certain=False,
-                    manager=manager,
-                    request=tuple(request),
-                    options={**options, "verb": verb},
-                )
-            )
+            self._install_unknown(manager, request, {**options, "verb": verb}, Unknown(unknown.because))
             return True
         if not answer["install"] and not answer["remove"]:
             return False
@@ -75,6 +69,34 @@ class Packages:
         )
         return True
 
+    def _install_unknown(self, manager: str, request: Sequence[str], options: dict[str, Any], unknown: Unknown) -> None:
+        """Note an install whose exact set only the apply can know; what is certainly missing will certainly be installed."""
+        before: dict[str, Any] = {}
+        after: dict[str, Any] = {}
+        for word in request:
+            name, _, version = word.partition("=")
+            try:
+                state = self._node.reader.package(manager, name.split("/")[0])
+            except UnknownReading:
+                state = None
+                before[name] = unknown
+            else:
+                before[name] = None if state is None else state.version
+            after[name] = version if version and "*" not in version else unknown
+        certain = any(value is None for value in before.values())
+        after[DEPENDENCIES] = unknown
+        self._node.record(
+            InstallPackages(
+                target=", ".join(request) or str(options["verb"]),
+                before=before,
+                after=after,
+                certain=certain,
+                manager=manager,
+                request=tuple(request),
+                options=options,
+            )
+        )
+
     @staticmethod
     def _check(answer: dict[str, Any], options: dict[str, Any]) -> None:
         """Refuse what was not asked for: removals, downgrades, changes of held packages."""
@@ -91,7 +113,8 @@ class Packages:
         held = answer.get("held") or ()
         if held and not options.get("allow_change_held"):
             raise Fail(
-                f"held by the package manager: {', '.join(held)}; allow_change_held_packages: true lifts the hold for this step and restores it"
+                f"held by the package manager: {', '.join(held)}; "
+                "allow_change_held_packages: true lifts the hold for this step and restores it"
             )
 
     def remove(self, manager: str, request: Sequence[str], options: dict[str, Any] | None = None, verb: str = "remove") -> bool:

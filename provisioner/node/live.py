@@ -1,0 +1,144 @@
+"""The live side: readings straight from the machine, changes straight to it.
+
+``Live`` is Reader and Sink in one; the topics live in files of their own (``live_files``, ``live_accounts``, ``live_packages``,
+``live_units``) and keyed values in ``providers/``. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .changes import Change, Reboot, RunCommand, SetValue
+from .faults import Fail
+from .live_accounts import LiveAccounts
+from .live_files import LiveFiles
+from .live_packages import LivePackages
+from .live_units import LiveUnits
+from .readings import CommandResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Callable
+
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Live(LiveFiles, LiveAccounts, LivePackages, LiveUnits):
+    """The machine this process runs on, as the user it runs as. ``progress`` takes lines about long waits."""
+
+    def __init__(self, progress: Callable[[str], None] = lambda text: None) -> None:
+        self.progress = progress
+
+    # -- commands ------------------------------------------------------------------------------------------------------------------
+
+    def execute(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes | None = None,
+        timeout: float | None = None,
+        environment: dict[str, str] | None = None,
+        chdir: str = "",
+        finish: bool = False,
+    ) -> CommandResult:
+        """Run a program to its end. ``finish``: it may not be killed half-way."""
+        from . import process
+
+        env = {"PATH": SEARCH_PATH, **os.environ, **(environment or {})}
+        return process.run(list(argv), stdin=stdin, env=env, cwd=chdir or None, timeout=timeout, uninterruptible=finish)
+
+    def tool(self, argv: Sequence[str], **options: Any) -> CommandResult:
+        """``execute`` with untranslated output, failing with the tool's own words."""
+        from .commands import tool_failed
+
+        environment = {"LC_ALL": "C", **(options.pop("environment", None) or {})}
+        result = self.execute(argv, environment=environment, **options)
+        if result.rc:
+            raise tool_failed(argv, result)
+        return result
+
+    def query(
+        self,
+        argv: Sequence[str],
+        about: Sequence[tuple[str, str]],  # noqa: ARG002 - a live answer depends on nothing pending
+        stdin: bytes | None,
+        timeout: float | None,
+        environment: dict[str, str],
+    ) -> CommandResult:
+        """See ``ports.Reader.query``."""
+        return self.execute(argv, stdin=stdin, timeout=timeout, environment={"LC_ALL": "C", **environment})
+
+    def _run_command(self, change: RunCommand) -> CommandResult:
+        argv = list(change.argv)
+        if change.shell:
+            argv = [change.executable or "/bin/sh", "-c", change.shell]
+        try:
+            return self.execute(
+                argv,
+                stdin=change.stdin,
+                timeout=change.timeout,
+                environment=change.environment,
+                chdir=change.chdir,
+                finish=change.finish,
+            )
+        except OSError as error:
+            place = f" in {change.chdir}" if change.chdir else ""
+            raise Fail(f"cannot run {argv[0]}{place}: {error.strerror or error}", rc=error.errno or 1, cmd=argv) from None
+
+    # -- keyed values --------------------------------------------------------------------------------------------------------------
+
+    def value(self, namespace: str, key: str) -> Any:
+        """See ``ports.Reader.value``."""
+        return provider(namespace).read(self, key)
+
+    def _set_value(self, change: SetValue) -> None:
+        provider(change.namespace).write(self, change.key, change.value, change.options)
+
+    # -- the rest ------------------------------------------------------------------------------------------------------------------
+
+    def _reboot(self, change: Reboot) -> None:
+        # Detached and a moment later, so that the answer to this step still reaches the controller.
+        wait = max(1.0, change.delay)
+        script = f"sleep {wait}; systemctl reboot || shutdown -r now || reboot"
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                null = os.open(os.devnull, os.O_RDWR)
+                for number in (0, 1, 2):
+                    os.dup2(null, number)
+                os.closerange(3, 256)
+                os.execv("/bin/sh", ["/bin/sh", "-c", script])
+            os._exit(0)
+        os.wait()
+
+    def apply(self, change: Change) -> Any:
+        """Make the change; see ``ports.Sink.apply``."""
+        try:
+            return getattr(self, f"_{change.KIND}")(change) if change.KIND not in _RENAMED else getattr(self, _RENAMED[change.KIND])(change)
+        except OSError as error:
+            raise Fail(f"{change.KIND.replace('_', ' ')} {change.target}: {_reason(error)}", path=change.target) from None
+
+
+_RENAMED = {"set": "_set_value"}
+
+
+def provider(namespace: str) -> Any:
+    """The provider of a namespace: a module of ``providers/`` with ``read(host, key)`` and ``write(host, key, value, options)``."""
+    import importlib
+
+    return importlib.import_module(f"{__package__}.providers.{namespace}")
+
+
+def _reason(error: OSError) -> str:
+    """The system's reason, with what to do about the common ones."""
+    import errno
+
+    hints = {
+        errno.ENOSPC: "the file system is full; nothing was left half-written",
+        errno.EROFS: "the file system is mounted read-only",
+        errno.EDQUOT: "the disk quota is used up",
+        errno.EACCES: "permission denied; does the task need become: true?",
+        errno.EPERM: "not permitted; does the task need become: true?",
+    }
+    return hints.get(error.errno or 0) or error.strerror or str(error)

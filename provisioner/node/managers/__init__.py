@@ -1,0 +1,1 @@
+"""Package managers: one file each, with a ``Manager(host)``; see ``live_packages``."""
