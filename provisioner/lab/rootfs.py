@@ -33,6 +33,26 @@ export container="${container:-provision-lab}"
 shadow=/run/provision-lab/sys
 if ! mountpoint -q /run; then mount -t tmpfs -o mode=755,nosuid,nodev tmpfs /run; fi
 mkdir -p "$shadow"
+# systemd wants the unified cgroup tree, its own part of it, and leave to write there.
+if [ "$(stat -f -c %T /sys/fs/cgroup)" != cgroup2fs ] || ! [ -w /sys/fs/cgroup/cgroup.procs ]; then
+    mkdir -p /run/provision-lab/cgroup
+    mount -t cgroup2 cgroup2 /run/provision-lab/cgroup
+    if ! [ -e /run/provision-lab/cgroup/cgroup.events ]; then
+        # The whole machine's tree: the engine gave this node no part, so it takes one.
+        own="/run/provision-lab/cgroup/provision-lab/$(cat /proc/sys/kernel/hostname)"
+        mkdir -p "$own"
+        echo $$ > "$own/cgroup.procs"
+        umount /run/provision-lab/cgroup
+        exec unshare --cgroup "$0" "$@"
+    fi
+    umount /run/provision-lab/cgroup
+    umount -R -l /sys/fs/cgroup
+    mount -t cgroup2 cgroup2 /sys/fs/cgroup
+fi
+# An engine mounts its own name service files, which hides the node's and cannot be replaced by a rename.
+for file in /etc/hostname /etc/hosts /etc/resolv.conf; do
+    mountpoint -q "$file" && umount "$file"
+done
 for area in kernel vm fs; do
     cp -r --no-preserve=ownership "/proc/sys/$area" "$shadow/" 2>/dev/null
 done
@@ -121,6 +141,14 @@ def furnish(root: Path, *, settings: str = "", sources: Sequence[Source] = ()) -
         link.unlink(missing_ok=True)
         link.symlink_to("/dev/null")
     _add_user(root)
+
+
+def strip(root: Path) -> None:
+    """Take from a copy of this machine's own root what it would start by itself; only the units of a small server stay enabled."""
+    kept = ("cron.service", "dbus", "ssh.service", "sshd.service")
+    for link in (root / "etc/systemd/system").glob("*.wants/*"):
+        if not link.name.startswith(kept):
+            link.unlink()
 
 
 def _add_user(root: Path) -> None:

@@ -1,0 +1,36 @@
+"""The inventory of a lab: plain YAML that provision and stock Ansible read alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from provisioner.lab.model import GROUP, USER, Lab
+
+_HEADER = """\
+# Written by provision lab up; provision lab down removes it.
+# The nodes are throw-away, and their GPUs and NVIDIA repository are a SIMULATION.
+"""
+
+
+def document(lab: Lab) -> dict[str, Any]:
+    """The inventory as data."""
+    return {
+        GROUP: {
+            "hosts": {node.name: {"ansible_host": node.address} for node in lab.nodes},
+            "vars": {
+                "ansible_user": USER,
+                "ansible_port": lab.nodes[0].port if lab.nodes else 22,
+                "ansible_ssh_private_key_file": str(lab.key),
+                "ansible_ssh_common_args": f"-o UserKnownHostsFile={lab.known_hosts}",
+                "ansible_python_interpreter": "/usr/bin/python3",
+                "lab_repository": lab.repository.rstrip("/"),
+            },
+        }
+    }
+
+
+def text(lab: Lab) -> str:
+    """The inventory as a file's text."""
+    return _HEADER + yaml.safe_dump(document(lab), sort_keys=False)
