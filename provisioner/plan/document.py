@@ -29,7 +29,7 @@ from provisioner.errors import InputError
 from provisioner.plan.digests import digest_data, digest_file
 
 SCHEMA = "provision.plan/1"
-_OWN = ("id", "created", "tool", "folder", "options", "inputs", "variables", "applied", "key")
+_OWN = ("id", "created", "tool", "folder", "options", "inputs", "variables", "applied", "key", "complete", "errored")
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def _consequence(change: Mapping[str, Any]) -> str:
         return f"remove {text}"
     if kind == "install_packages" and isinstance(change.get("after"), Mapping):
         gone = sorted(name for name, version in change["after"].items() if version is None)
-        return f"remove {plural(len(gone), 'package')} {', '.join(map(clean, gone))}" if gone else ""
+        return f"remove {'package' if len(gone) == 1 else 'packages'} {', '.join(map(clean, gone))}" if gone else ""
     return ""
 
 
