@@ -6,10 +6,10 @@ something else has written to; the limits catch a peer that lies. Bytes that are
 Messages of the controller (``type``):
 
     hello    version, mode ("apply" | "plan"), who, lock_wait, cache, login (user name of the connection)   → hello | refused
-    code     files: {module name: source}: sources of modules that later steps use                          (no answer)
-    steps    id, steps: [step…]; runs them in order and stops after the first that fails or is deferred
-             with ``stop``                                                                                  → reply per step, then done
-    blob     sha256, last; body = next piece of a content the agent asked for with ``need``
+    code     files: {module name: source}: sources of modules that later steps use,
+             keys: {module name: sha256 of the source}, under which the compiled form is cached             (no answer)
+    steps    id, steps: [step…]; runs them in order and stops after the first that fails                    → reply per step, then done
+    blob     sha256, last, error (why there is none, or ""); body = next piece of a content the agent asked for with ``need``
     journal  add: [text…], done: [text…]: handlers notified and not yet run                                 (no answer)
     exec     argv | shell, stdin, timeout, user: a plain command for verify and doctor; body = stdin        → executed + body stdout‖stderr
     bye                                                                                                     → end of the agent
@@ -28,7 +28,7 @@ Messages of the agent:
     done     id, ran (number of steps that ran)
     need     sha256, offset
     data     step, last; body = piece of a file that a ``fetch`` step reads
-    progress step, text
+    progress step, text; an empty text only says that the agent lives
     executed rc, stdout_bytes, timed_out; body = stdout followed by stderr
     bug      trace: our own fault
 """
