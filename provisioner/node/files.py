@@ -70,14 +70,10 @@ class Files:
         """The content of a file; fails with a clear message when there is none."""
         try:
             return self._node.reader.content(path)
-        except FileNotFoundError:
-            raise Fail(f"{path} does not exist", path=path) from None
-        except IsADirectoryError:
-            raise Fail(f"{path} is a directory, not a file", path=path) from None
         except PermissionError:
             raise Fail(f"{path} may not be read by this user; become another one", path=path) from None
         except OSError as error:
-            raise Fail(f"cannot read {path}: {error.strerror or error}", path=path) from None
+            raise self._not(path, "file", error) from None
 
     def read(self, path: str) -> bytes:
         """The bytes of a file."""
@@ -88,7 +84,16 @@ class Files:
         try:
             return self._node.reader.names(path)
         except OSError as error:
-            raise Fail(f"cannot list {path}: {error.strerror or error}", path=path) from None
+            raise self._not(path, "directory", error) from None
+
+    def _not(self, path: str, wanted: str, error: OSError) -> Fail:
+        """Why a path cannot be read as what was wanted, in the same words whichever way it was found out."""
+        state = self.stat(path)
+        if state is None or state.kind == "link":
+            return Fail(f"{path} does not exist", path=path)
+        if state.kind != wanted:
+            return Fail(f"{path} is a {state.kind}, not a {wanted}", path=path)
+        return Fail(f"cannot read {path}: {error.strerror or error}", path=path)
 
     def walk(self, path: str) -> Iterator[tuple[str, FileState]]:
         """Everything below a directory, parents first, links not followed."""
@@ -295,6 +300,8 @@ class Files:
         source = self._node.reader.lstat(to)
         if source is None:
             raise Fail(f"{to} does not exist", path=path, src=to)
+        if source.kind == "directory":
+            raise Fail(f"{to} is a directory, and only files can have several names", path=path, src=to)
         state = self._node.reader.lstat(path)
         if state is not None:
             if source.ino and (state.dev, state.ino) == (source.dev, source.ino):

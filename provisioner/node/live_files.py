@@ -48,6 +48,8 @@ class LiveFiles:
         except PermissionError:
             raise Fail(f"{path} may not be looked at by this user; does the task need become: true?", path=path) from None
         except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise circular(os.path.dirname(path)) from None
             raise Fail(f"cannot look at {path}: {error.strerror or error}", path=path) from None
         kind = KINDS.get(stat.S_IFMT(seen.st_mode), "file")
         return FileState(
@@ -69,6 +71,11 @@ class LiveFiles:
 
     def resolve(self, path: str) -> str:
         """See ``ports.Reader.resolve``."""
+        try:
+            os.stat(path)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise circular(path) from None
         return os.path.realpath(path)
 
     def content(self, path: str) -> Content:
@@ -205,6 +212,11 @@ class LiveFiles:
         atime = seen.st_atime if change.atime is None else change.atime
         mtime = seen.st_mtime if change.mtime is None else change.mtime
         os.utime(change.target, (atime, mtime))
+
+
+def circular(path: str) -> Fail:
+    """The failure of a path on which links lead to each other."""
+    return Fail(f"{path} leads nowhere: the links on the way point at each other", path=path)
 
 
 def _read(path: str) -> bytes:

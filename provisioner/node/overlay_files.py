@@ -12,6 +12,7 @@ import time
 
 from .content import Content
 from .faults import UnknownReading
+from .live_files import circular
 from .readings import FileState
 from .wire import Unknown
 
@@ -57,6 +58,8 @@ class OverlayFiles:
         self._entries: dict[str, Entry] = {}
         self._marks: dict[str, tuple[int, str]] = {}
         self._links_changed = False
+        # What became of files that have several names, by inode: a change through one name shows through all.
+        self._inodes: dict[tuple[int, int], dict[str, Any]] = {}
 
     # -- readings ------------------------------------------------------------------------------------------------------------------
 
@@ -64,11 +67,15 @@ class OverlayFiles:
         """See ``ports.Reader.resolve``."""
         if not self._links_changed:
             return self._base.resolve(path)
-        return self._walk(path, 0)
+        found = self._walk(path, 0)
+        if found is None:
+            raise circular(path)
+        return found
 
-    def _walk(self, path: str, depth: int) -> str:
+    def _walk(self, path: str, depth: int) -> str | None:
+        """The path without links, or None when they lead round in a circle."""
         if depth > LINK_LIMIT:
-            return path
+            return None
         done = "/"
         parts = [part for part in path.split("/") if part and part != "."]
         for index, part in enumerate(parts):
@@ -115,7 +122,8 @@ class OverlayFiles:
             if because:
                 raise UnknownReading(because)
         self.read_base()
-        return state
+        altered = self._inodes.get((state.dev, state.ino)) if state is not None and state.nlink > 1 else None
+        return state.replace(**altered) if altered and state is not None else state
 
     def _settled(self, entry: Entry, path: str) -> FileState | None:
         """An entry's state, unless something that happened after it may have altered it."""
@@ -197,7 +205,8 @@ class OverlayFiles:
     def _defaults(self, owner: str | None, group: str | None, path: str) -> dict[str, Any]:
         """Owner and group of something new: given, else the account's own; a set-gid directory hands its group down."""
         uid, gid = self._base.account()
-        said: dict[str, Any] = {"uid": uid, "gid": gid}
+        # What is only planned has no inode yet; the negative serial stands for it, so that names of one file are known as such.
+        said: dict[str, Any] = {"uid": uid, "gid": gid, "ino": -self._serial}
         said["owner"] = _name(self.known_users(), uid, "uid") if owner is None else owner
         parent = self._look_quietly(os.path.dirname(path))
         if group is None and parent is not None and parent.mode & 0o2000:
@@ -264,12 +273,16 @@ class OverlayFiles:
         self._put(change.target, Entry(FileState(kind="link", mode=0o777, target=change.to, size=len(change.to), **said), self._serial))
 
     def _fold_make_hard_link(self, change: MakeHardLink) -> None:
-        real = self.resolve(change.to)
+        real = os.path.join(self.resolve(os.path.dirname(change.to)), os.path.basename(change.to))
         state = self._look(real)
-        source = self._entries.get(real)
-        content = source.content if source is not None else None
-        origin = (source.source if source is not None else "") or real
-        self._put(change.target, Entry(state, self._serial, content=content, source="" if content is not None else origin))
+        if state is None:
+            return
+        twin = state.replace(nlink=state.nlink + 1)
+        known = self._entries.get(real)
+        content = known.content if known is not None else None
+        source = "" if content is not None else (known.source if known is not None and known.source else real)
+        for path in (real, change.target):
+            self._put(path, Entry(twin, self._serial, content=content, source=source))
 
     def _fold_make_fifo(self, change: MakeFifo) -> None:
         said = self._defaults(None, None, change.target)
@@ -290,12 +303,17 @@ class OverlayFiles:
         if state is None:
             return
         old = self._entries.get(path)
-        content = old.content if old is not None else None
-        source = old.source if old is not None and old.source else ("" if old is not None and old.content is not None else path)
-        serial = old.serial if old is not None and old.fresh else self._serial
-        self._put(
-            path, Entry(state.replace(**fields), serial, content=content, source=source, fresh=old.fresh if old is not None else False)
-        )
+        if old is None:
+            old = Entry(state, self._serial, source=path)
+        elif not old.fresh:
+            old.serial = self._serial
+        self._put(path, Entry(state.replace(**fields), old.serial, content=old.content, source=old.source, fresh=old.fresh))
+        if state.nlink > 1 and state.kind != "directory":
+            inode = (state.dev, state.ino)
+            self._inodes[inode] = {**self._inodes.get(inode, {}), **fields}
+            for other, entry in list(self._entries.items()):
+                if entry.state is not None and (entry.state.dev, entry.state.ino) == inode and entry.state.nlink > 1:
+                    self._entries[other] = Entry(entry.state.replace(**fields), self._serial, content=entry.content, source=entry.source)
 
     def _fold_set_mode(self, change: SetMode) -> None:
         self._alter(change.target, mode=change.mode)

@@ -39,10 +39,13 @@ class Session:
     def __init__(self, mode: str, options: dict[str, Any], ask: Callable[..., Any]) -> None:
         self._planning = mode == "plan"
         self._options = options
-        self._ask = lambda kind, **data: (_channel or ask)(kind, **data)
+        self._controller = ask
         self._live = Live(lambda text: self._ask("progress", text=text))
         self._overlay = Overlay(self._live) if self._planning else None
         self._contents: dict[str, bytes] = {}
+
+    def _ask(self, kind: str, **data: Any) -> Any:
+        return (_channel or self._controller)(kind, **data)
 
     def run(self, step: dict[str, Any]) -> dict[str, Any]:
         """Run a step to its end, whatever that is; returns the fields of a ``reply`` message."""
@@ -72,10 +75,9 @@ class Session:
         if self._overlay is not None:
             for change in answer["changes"]:
                 self._note(decode_change(change, self._load), step)
-            reply = answer["reply"]
-            self._after(step, reply)
-        reply = answer["reply"]
-        return decode(reply)
+            self._after(step, answer["reply"])
+        decoded: dict[str, Any] = decode(answer["reply"])
+        return decoded
 
     # -- the step ------------------------------------------------------------------------------------------------------------------
 
@@ -152,13 +154,8 @@ class Session:
             return
         if step.get("maybe"):
             overlay.doubt(change, str(step["maybe"]))
-        elif change.certain or change.KIND != "run_command":
-            try:
-                overlay.apply(change)
-            except ResultUnknown:
-                pass  # the child has already answered with that
         else:
-            overlay.doubt(change, f"running {change.target}")
+            overlay.fold(change)
 
     def _deferred(self, step: dict[str, Any], because: str) -> dict[str, Any]:
         reply = _reply({"failed": False, "changed": False})
