@@ -74,7 +74,7 @@ def parse(text: str, *, command: bool = False) -> dict[str, str]:
             cut_gap = gap if cut_gap is None else cut_gap
             continue
         if cut_gap is not None:
-            gap = cut_gap if free else "" # an argument leaves the white space before it behind
+            gap = cut_gap if free else ""  # an argument leaves the white space before it behind
             cut_gap = None
         free += [gap, piece.replace("\\=", "=")]
     if free:

@@ -165,8 +165,7 @@ def _resolve(self: Resolver, kind: type[Node], value: Any, implicit: Any) -> str
         if known is not None:
             return known[0]
         if value[0] in _NUMERIC:
-            tag: str = Resolver.resolve(self, kind, value, implicit)
-            return tag
+            return str(Resolver.resolve(self, kind, value, implicit))  # type: ignore[no-untyped-call]
         return _STR
     return _SEQ if kind is SequenceNode else _MAP
 
@@ -177,7 +176,7 @@ class _PureLoader(_PureComposer):
 
 def _composer() -> type[Any]:
     try:
-        from yaml.cyaml import CParser
+        from yaml._yaml import CParser
     except ImportError:
         return _PureLoader
 
@@ -257,13 +256,15 @@ class _Builder:
         return Span(self._file, node.start_mark.line + 1, node.start_mark.column + 1)
 
     def _collection(self, node: Node) -> tuple[Any, Place]:
+        data: Any
+        places: Place
         if isinstance(node, SequenceNode) and node.tag in (_SEQ, _UNSAFE):
             data, places = self._sequence(node)
         elif isinstance(node, MappingNode) and node.tag in (_MAP, _UNSAFE):
             data, places = self._mapping(node)
         elif node.tag in _OTHER_TAGS:
             mark = node.start_mark
-            return SafeConstructor().construct_object(node, deep=True), pack(mark.line, mark.column)  # type: ignore[no-untyped-call]
+            return SafeConstructor().construct_object(node, deep=True), pack(mark.line, mark.column)
         else:
             raise self._unknown_tag(node)
         if node.tag == _UNSAFE:
@@ -356,7 +357,7 @@ class _Builder:
         raise self._unknown_tag(node)
 
     def _standard(self, node: Node) -> Any:
-        return SafeConstructor().construct_object(node, deep=True)  # type: ignore[no-untyped-call]
+        return SafeConstructor().construct_object(node, deep=True)
 
     def _integer(self, text: str, node: Node) -> WrittenInt:
         try:
@@ -421,4 +422,3 @@ def load_all(
         found.add(causes.explain(error, source, file))
         raise InputError(found) from error
     return documents
-
