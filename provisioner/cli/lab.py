@@ -42,7 +42,8 @@ def up(count: int, name: str, suite: str | None, backend: str, gpus: tuple[str, 
 @lab.command()
 @click.argument("names", nargs=-1, metavar="[NAME…]")
 @click.option("--all", "everything", is_flag=True, help="Every lab of this machine.")
-def down(names: tuple[str, ...], everything: bool) -> None:
+@click.option("--purge", is_flag=True, help="Also delete the cached images.")
+def down(names: tuple[str, ...], everything: bool, purge: bool) -> None:
     """Remove labs and everything they made on this machine; NAME is "lab" when none is given."""
     from provisioner.lab import operations
 
@@ -51,6 +52,8 @@ def down(names: tuple[str, ...], everything: bool) -> None:
     wanted = [known.name for known in operations.list_labs()] if everything else names or ("lab",)
     for name in wanted:
         operations.down(name, say=_say)
+    if purge:
+        _say(f"deleted images: {', '.join(operations.purge()) or 'none'}")
 
 
 @lab.command("list")

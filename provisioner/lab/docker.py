@@ -91,7 +91,15 @@ class Engine:
             done = subprocess.run([self.name, "import", "-", tag], stdin=tar.stdout, capture_output=True, text=True)
             if tar.wait() != 0 or done.returncode != 0:
                 raise ProvisionError(f"{self.name} cannot import the image", why=done.stderr.strip()[-400:])
+            self.remove_unused(root.name.partition("-")[0], keep=tag)
         return tag
+
+    def remove_unused(self, suite: str = "", *, keep: str = "") -> None:
+        """Drop the engine's copies of images of a suite, or of all; one that a container stands on stays."""
+        listed = call(self.name, "image", "ls", "--format={{.Repository}}:{{.Tag}}", "--filter=reference=*provision-lab").split()
+        for tag in listed:
+            if tag != keep and tag.rpartition(":")[2].startswith(f"{suite}-" if suite else ""):
+                succeeds(self.name, "image", "rm", tag)  # refused where it is in use
 
     def start(self, lab: Lab, node: Node, root: Path, seed: Seed) -> None:
         """Create, furnish and boot a node that does not exist."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -52,7 +53,14 @@ Progress = Callable[[str], None]
 
 def digest(suite: str) -> str:
     """A short name of everything the image is made from; a new one means a new build."""
-    recipe = [suite, PACKAGES, [source.line() for source in machine.sources(suite)], machine.apt_settings(), rootfs.digest()]
+    recipe = [
+        suite,
+        PACKAGES,
+        [source.line() for source in machine.sources(suite)],
+        machine.apt_settings(),
+        os.uname().release,
+        rootfs.digest(),
+    ]
     return hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:12]
 
 
@@ -69,15 +77,19 @@ def ensure(suite: str, base: Path, say: Progress) -> Path:
         if not root.is_dir():
             say(f"building the {suite} image once (about half a minute)")
             _build(suite, root)
+            remove_unused(base, suite, keep=root)
     return root
 
 
-def unused(base: Path, keep: set[str]) -> list[Path]:
-    """Images in ``base`` whose name is not in ``keep``: earlier recipes and half-made builds."""
-    folder = base / "images"
-    if not folder.is_dir():
-        return []
-    return [path for path in sorted(folder.iterdir()) if path.is_dir() and path.name not in keep]
+def remove_unused(base: Path, suite: str = "*", *, keep: Path | None = None) -> list[str]:
+    """Delete built images of a suite, or of all, that no node stands on; returns their names."""
+    mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
+    removed = []
+    for root in sorted((base / "images").glob(f"{suite}-*")):
+        if root != keep and root.is_dir() and f"lowerdir={root}," not in mounts:
+            shutil.rmtree(root)
+            removed.append(root.name)
+    return removed
 
 
 def _build(suite: str, root: Path) -> None:
@@ -112,6 +124,7 @@ def _build(suite: str, root: Path) -> None:
         if done.returncode != 0:
             raise _failure(suite, done.stderr)
         rootfs.furnish(tree, settings=settings, sources=archives)
+        rootfs.simulate_kernel(tree, os.uname().release)
         tree.rename(root)
     finally:
         shutil.rmtree(work, ignore_errors=True)

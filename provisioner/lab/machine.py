@@ -71,7 +71,8 @@ def sources(suite: str, *, apt: Path = Path("/etc/apt")) -> list[Source]:
     """
     if suite not in SUITES:
         raise UsageError(
-            f"unknown suite {suite!r}{did_you_mean(suite, SUITES)}",
+            f"unknown suite {suite!r}",
+            why=did_you_mean(suite, (*SUITES, "machine")),
             help="use one of " + ", ".join(sorted(SUITES)) + ", or 'machine' for this machine's own root",
         )
     family = SUITES[suite]

@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from provisioner.errors import ProvisionError, UsageError
-from provisioner.lab import backends, cgroups, keys, listing, machine, model, network, seed, server, state
+from provisioner.lab import backends, image, keys, listing, machine, model, network, seed, server, state
 from provisioner.lab.backends import Backend
+from provisioner.lab.docker import Engine
 from provisioner.lab.image import Progress
 from provisioner.lab.model import Lab, Node
 from provisioner.lab.tools import disk_errors
@@ -208,16 +209,36 @@ def down(name: str = model.DEFAULT, *, folder: Path | None = None, say: Progress
     """
     _require_root("down")
     base = state.base_folder(folder)
-    lab = state.load(base, name)
     with state.locked(base, name):
+        lab = _recorded(base, name)
         say(f"removing {len(lab.nodes)} node{'' if len(lab.nodes) == 1 else 's'} of {name}")
         server.stop(lab)
         for engine in _engines(lab):
             _each(lab.nodes, lambda node, engine=engine: engine.stop(lab, node))  # type: ignore[misc]
             engine.clean(lab)
-        shutil.rmtree(lab.folder)
+        _forget(lab)
     if not state.names(base):
         network.restore_limits(lab.restore)
+
+
+def _recorded(base: Path, name: str) -> Lab:
+    """The lab as recorded; where the record is damaged, one that has what follows from the name alone."""
+    try:
+        return state.load(base, name)
+    except UsageError:
+        raise
+    except ProvisionError:
+        return Lab(name, state.lab_folder(base, name), "auto", "bookworm", model.choose_network(name, {}))
+
+
+def _forget(lab: Lab) -> None:
+    """Delete the lab's folder, its record last: a down that is killed can then be run again."""
+    for path in lab.folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != "lab.json":
+            path.unlink()
+    shutil.rmtree(lab.folder)
 
 
 def _engines(lab: Lab) -> list[Backend]:
@@ -225,6 +246,16 @@ def _engines(lab: Lab) -> list[Backend]:
     if lab.backend != "auto":
         return [backends.named(lab.backend)]
     return [engine for engine in map(backends.named, backends.NAMES) if not engine.unusable()]
+
+
+def purge(*, folder: Path | None = None) -> list[str]:
+    """Delete the cached images that no lab stands on, also the engines' copies; returns the names of the deleted ones."""
+    _require_root("down")
+    for name in ("docker", "podman"):
+        engine = Engine(name)
+        if not engine.unusable():
+            engine.remove_unused()
+    return image.remove_unused(state.base_folder(folder))
 
 
 def list_labs(*, folder: Path | None = None) -> list[Lab]:
@@ -273,9 +304,3 @@ def _require_root(verb: str) -> None:
             why="it makes mounts, network interfaces and containers",
             help=f"sudo provision lab {verb} …; the nodes can then be used without sudo",
         )
-
-
-def strays() -> list[str]:
-    """Nodes that run on this machine and belong to no recorded lab."""
-    known = {node.name for lab in list_labs() for node in lab.nodes}
-    return [name for name in cgroups.names() if name not in known]

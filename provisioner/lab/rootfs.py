@@ -8,17 +8,18 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from provisioner.lab.machine import Source
+from provisioner.lab.tools import call
 
 USER = "admin"
 """The ordinary account of every node; it may use sudo without a password."""
 
-UID = 1000
 INIT = "/usr/lib/provision-lab/init"
 """The first process of a node: prepares what a container lacks, then becomes systemd."""
 
@@ -143,22 +144,43 @@ def furnish(root: Path, *, settings: str = "", sources: Sequence[Source] = ()) -
     _add_user(root)
 
 
+def simulate_kernel(root: Path, release: str) -> None:
+    """Enough of an installed kernel for ``update-initramfs`` and ``depmod`` to do their real work: no modules, and nothing that boots.
+
+    A node runs on this machine's kernel, of which it has no package.
+    """
+    modules = root / "lib/modules" / release
+    modules.mkdir(parents=True)
+    for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
+        write(modules / name, "")
+    write(root / "boot" / f"vmlinuz-{release}", "SIMULATION: a lab node runs on the kernel of the machine it is on.\n")
+    write(root / "boot" / f"config-{release}", "# SIMULATION by provision lab\nCONFIG_RD_GZIP=y\nCONFIG_RD_ZSTD=y\n")
+    call("chroot", str(root), "depmod", release)
+    call("chroot", str(root), "update-initramfs", "-c", "-k", release)
+
+
 def strip(root: Path) -> None:
     """Take from a copy of this machine's own root what it would start by itself; only the units of a small server stay enabled."""
     kept = ("cron.service", "dbus", "ssh.service", "sshd.service")
     for link in (root / "etc/systemd/system").glob("*.wants/*"):
         if not link.name.startswith(kept):
             link.unlink()
+    for link in (root / "etc").glob("rc[0-9].d/S*"):
+        if not re.fullmatch(r"S\d\d(cron|dbus|ssh|sudo)", link.name):
+            link.unlink()
 
 
 def _add_user(root: Path) -> None:
     """The account, written into the databases: useradd --root would need a working root."""
-    if any(line.startswith(f"{USER}:") for line in (root / "etc/passwd").read_text(encoding="utf-8").splitlines()):
+    if _user_id(root) is not None:
         return
+    passwd, group = ((root / "etc" / name).read_text(encoding="utf-8") for name in ("passwd", "group"))
+    used = {int(number) for number in re.findall(r"(?m)^[^:]*:[^:]*:(\d+):", passwd + group)}
+    number = next(candidate for candidate in range(1000, 60000) if candidate not in used)
     home = root / "home" / USER
     for name, line in (
-        ("passwd", f"{USER}:x:{UID}:{UID}:Lab administrator:/home/{USER}:/bin/bash\n"),
-        ("group", f"{USER}:x:{UID}:\n"),
+        ("passwd", f"{USER}:x:{number}:{number}:Lab administrator:/home/{USER}:/bin/bash\n"),
+        ("group", f"{USER}:x:{number}:\n"),
         ("shadow", f"{USER}:*:19700:0:99999:7:::\n"),
         ("gshadow", f"{USER}:!::\n"),
     ):
@@ -167,7 +189,13 @@ def _add_user(root: Path) -> None:
     if not home.exists():
         shutil.copytree(root / "etc/skel", home, symlinks=True)
     for path in (home, *home.rglob("*")):
-        os.lchown(path, UID, UID)
+        os.lchown(path, number, number)
+
+
+def _user_id(root: Path) -> int | None:
+    """The number of the account, if it is there; its group has the same."""
+    found = re.search(rf"(?m)^{USER}:[^:]*:(\d+):", (root / "etc/passwd").read_text(encoding="utf-8"))
+    return int(found[1]) if found else None
 
 
 def personalise(root: Path, *, name: str, public_key: str, host_keys: dict[str, str], hosts: dict[str, str], resolver: str) -> None:
@@ -182,8 +210,11 @@ def personalise(root: Path, *, name: str, public_key: str, host_keys: dict[str, 
     write(root / "etc/resolv.conf", resolver)
     for file, content in host_keys.items():
         write(root / "etc/ssh" / file, content, 0o644 if file.endswith(".pub") else 0o600)
+    owner = _user_id(root)
+    if owner is None:
+        raise ValueError(f"{root} was not furnished")
     folder = root / "home" / USER / ".ssh"
     write(folder / "authorized_keys", f"{public_key.strip()}\n", 0o600)
     folder.chmod(0o700)
     for path in (folder, folder / "authorized_keys"):
-        os.chown(path, UID, UID)
+        os.chown(path, owner, owner)

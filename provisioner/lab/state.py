@@ -53,7 +53,9 @@ def load(base: Path, name: str) -> Lab:
     try:
         return Lab.from_json(folder, json.loads(text))
     except (ValueError, KeyError, TypeError) as error:
-        raise ProvisionError(f"{path} is damaged", why=str(error), help=f"provision lab down {name} --force cleans up by name") from error
+        raise ProvisionError(
+            f"{path} is damaged", why=str(error), help=f"provision lab down {name} removes what can be found by its name"
+        ) from error
 
 
 def save(lab: Lab) -> None:
