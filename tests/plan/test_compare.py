@@ -34,6 +34,8 @@ KEPT = [
     ("unknown inside", step("changed", change(after={"a": UNKNOWN, "b": 1})), step("changed", change(after={"a": 5, "b": 1}))),
     ("maybe absent", step("maybe", change()), step("skipped")),
     ("maybe made", step("maybe", change()), step("changed", change())),
+    ("maybe made differently", step("maybe", change()), step("changed", change(after="other"))),
+    ("maybe of which nothing was foreseen", step("maybe"), step("changed", change())),
     ("deferred does anything", step("deferred"), step("changed", change(target="/anything"))),
     ("failed half-way", step("changed", change(), change(target="/b")), step("failed", change())),
     ("lost", step("changed", change()), step("unreachable")),
