@@ -1,7 +1,7 @@
 """Where vault passwords come from: files, executable scripts, client scripts, a prompt, and in which order they are tried.
 
-A source is written ``ID@WHERE``, ``WHERE`` alone meaning the id ``default``; WHERE is ``prompt``, a file that holds the password, or an executable
-that prints it. An executable whose name (without extension) ends in ``-client`` is called with ``--vault-id ID``.
+A source is written ``ID@WHERE``, ``WHERE`` alone meaning the id ``default``; WHERE is ``prompt``, a file that holds the password, or
+an executable that prints it. An executable whose name (without extension) ends in ``-client`` is called with ``--vault-id ID``.
 """
 
 from __future__ import annotations

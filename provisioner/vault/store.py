@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from provisioner.diagnostics import Span
 from provisioner.errors import InputError, UsageError
@@ -56,6 +57,10 @@ class Vault:
     def value(self, content: str, span: Span | None = None, name: str = "") -> Vaulted:
         """An inline value, not decrypted yet. Raises nothing: a value that nobody uses must not stop a run."""
         return Vaulted(content, self, span, name)
+
+    def __call__(self, content: str, span: Span) -> Any:
+        """As the YAML loader asks: a file as a whole (a span without line) is decrypted now, an inline value when it is used."""
+        return self.value(content, span) if span.line else self.open(content, Span(span.file, 1)).decode()
 
     def read(self, path: Path | str) -> bytes:
         """A file's content, decrypted when the file is an envelope as a whole. Raises ``OSError`` and ``InputError``."""
