@@ -66,6 +66,10 @@ class Files:
         """Whether there is anything at the path; a dangling link counts."""
         return self._node.reader.lstat(path) is not None
 
+    def _itself(self, path: str) -> str:
+        """The path with the links on the way followed, but not one at its end."""
+        return os.path.join(self._node.reader.resolve(os.path.dirname(path)), os.path.basename(path))
+
     def content(self, path: str) -> Content:
         """The content of a file; fails with a clear message when there is none."""
         try:
@@ -273,7 +277,7 @@ class Files:
 
     def link(self, path: str, to: str, *, force: bool = False) -> bool:
         """Make ``path`` a symbolic link to ``to``; force replaces a file or an empty directory that is in the way."""
-        path = os.path.join(self._node.reader.resolve(os.path.dirname(path)), os.path.basename(path))
+        path = self._itself(path)
         try:
             state = self._node.reader.lstat(path)
         except UnknownReading as unknown:
@@ -297,6 +301,7 @@ class Files:
 
     def hard_link(self, path: str, to: str, *, force: bool = False) -> bool:
         """Make ``path`` another name of the file ``to``."""
+        path, to = self._itself(path), self._itself(to)
         source = self._node.reader.lstat(to)
         if source is None:
             raise Fail(f"{to} does not exist", path=path, src=to)
@@ -318,6 +323,7 @@ class Files:
 
     def fifo(self, path: str, *, mode: str | int | None = None) -> bool:
         """Make ``path`` a named pipe."""
+        path = self._itself(path)
         state = self._node.reader.lstat(path)
         if state is None:
             self._need_parent(path)
@@ -330,7 +336,7 @@ class Files:
 
     def absent(self, path: str) -> bool:
         """Remove a path and all below it; a link is removed, not what it points to."""
-        path = os.path.join(self._node.reader.resolve(os.path.dirname(path)), os.path.basename(path))
+        path = self._itself(path)
         if path == "/":
             raise Fail("refusing to remove /", path=path)
         try:

@@ -231,14 +231,10 @@ class OverlayFiles:
             return None
 
     def _put(self, path: str, entry: Entry) -> None:
-        old = self._entries.get(path)
-        if (entry.state is not None and entry.state.kind == "link") or self._is_link(path, old):
+        before = self._look_quietly(path)
+        if any(state is not None and state.kind == "link" for state in (before, entry.state)):
             self._links_changed = True
         self._entries[path] = entry
-
-    def _is_link(self, path: str, old: Entry | None) -> bool:
-        state = old.state if old is not None else self._base.lstat(path)
-        return state is not None and state.kind == "link"
 
     def _fold_write_file(self, change: WriteFile) -> None:
         path = change.target

@@ -1,0 +1,45 @@
+"""A service, whatever the init system; here always systemd."""
+
+from __future__ import annotations
+
+from ..declare import Module, Params, option
+from . import systemd
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..api import Node
+
+
+class ServiceParams(Params):
+    """Parameters of ``service``."""
+
+    name: str = option("The service.")
+    state: str | None = option("What it shall do.", None, choices=("reloaded", "restarted", "started", "stopped"))
+    enabled: bool | None = option("Whether it starts at boot.", None)
+    sleep: int | None = option("Seconds between stop and start of a restart; systemd needs none and waits by itself.", None)
+    pattern: str | None = option("How to find the process where the init script cannot tell; systemd can.", None)
+    runlevel: str | None = option("OpenRC's runlevel; has no meaning for systemd.", None)
+    arguments: str | None = option("Arguments for an init script; has no meaning for systemd.", None, aliases=("args",))
+    use: str = option("Which service manager.", "auto")
+    daemon_reload: bool = option("Make systemd read its unit files again first.", False, aliases=("daemon-reload",))
+    masked: bool | None = option("Whether starting it is forbidden.", None)
+
+
+def run(node: Node, p: ServiceParams) -> dict[str, Any]:
+    """Hand over to systemd."""
+    if p.use not in ("auto", "systemd", "service", "ansible.builtin.systemd"):
+        node.fail(f"the service manager {p.use} is not supported; use: auto takes systemd")
+    same = systemd.SystemdParams(name=p.name, state=p.state, enabled=p.enabled, daemon_reload=p.daemon_reload, masked=p.masked)
+    return systemd.run(node, same)
+
+
+MODULE = Module(
+    name="service",
+    summary="A service, whatever the init system.",
+    params=ServiceParams,
+    run=run,
+    resource=(("unit", "name"),),
+    examples="- service: {name: docker, state: restarted}\n",
+)
