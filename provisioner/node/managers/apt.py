@@ -53,7 +53,14 @@ class Manager:
         return self._status[1]
 
     def package(self, name: str) -> PackageState | None:
-        """An installed package; ``name:arch`` asks for that architecture only."""
+        """An installed package; ``name:arch`` asks for that architecture only.
+
+        ``provides:name`` is an installed package that provides a virtual one, ``leftover:name`` one of which only configuration is left.
+        """
+        if name.startswith("provides:"):
+            return self._provider(name[9:])
+        if name.startswith("leftover:"):
+            return self._leftover(name[9:])
         name, _, arch = name.partition(":")
         data = self._database()
         mark = b"\nPackage: " + name.encode() + b"\n"
@@ -65,6 +72,18 @@ class Manager:
                 return state
             start = data.find(mark, start + 1)
         return None
+
+    def _provider(self, name: str) -> PackageState | None:
+        for paragraph in self._database().split(b"\n\n"):
+            for line in paragraph.split(b"\n"):
+                if line.startswith(b"Provides: ") and name.encode() in (word.split(b" ")[0] for word in line[10:].split(b", ")):
+                    return _parse(paragraph.lstrip(b"\n"))
+        return None
+
+    def _leftover(self, name: str) -> PackageState | None:
+        data = self._database()
+        start = data.find(b"\nPackage: " + name.encode() + b"\nStatus: deinstall ok config-files\n")
+        return PackageState(name=name, version="", status="config-files") if start >= 0 else None
 
     def packages(self) -> dict[str, PackageState]:
         """All installed packages; of a package in several architectures the later ones are keyed ``name:arch``."""
@@ -91,7 +110,8 @@ class Manager:
         """Make the transaction; exact versions of the foreseen set are asked for, so that nothing else can come."""
         options = change.options
         held = self._held(change.request) if options.get("allow_change_held") else []
-        self._transaction(str(options.get("verb", "install")), change.request, options)
+        with _Policy(options.get("policy_rc_d")):
+            self._transaction(str(options.get("verb", "install")), change.request, options)
         if held:
             self._host.tool(["apt-mark", "hold", *held])
 
@@ -102,7 +122,11 @@ class Manager:
     def refresh(self, options: dict[str, Any]) -> None:
         """``apt-get update``; a repository that cannot be fetched is a failure, not a warning."""
         self._wait_for_locks(options)
-        result = self._run(["apt-get", "update", "-q", "-o", "APT::Update::Error-Mode=any"], finish=False)
+        for attempt in range(int(options.get("retries", 0)) + 1):
+            result = self._run(["apt-get", "update", "-q", "-o", "APT::Update::Error-Mode=any"])
+            if result.rc == 0:
+                return
+            time.sleep(min(2**attempt, float(options.get("max_delay", 12))))
         words = (result.err or result.out).strip()
         if result.rc:
             raise Fail(f"apt-get update failed: {words[-3000:]}", rc=result.rc, stdout=result.out, stderr=result.err)
@@ -136,6 +160,32 @@ class Manager:
             if time.monotonic() > deadline:
                 raise Fail(f"the apt lock is still held by {holder} after {wait:g} s; wait for it to end or raise lock_timeout")
             time.sleep(0.5)
+
+
+class _Policy:
+    """A policy-rc.d that decides, while packages are installed, whether their services start; an existing one is put back."""
+
+    PATH = "/usr/sbin/policy-rc.d"
+
+    def __init__(self, code: int | None) -> None:
+        self._code = code
+        self._saved = f"{self.PATH}.provision"
+
+    def __enter__(self) -> None:
+        if self._code is None:
+            return
+        if os.path.exists(self.PATH):
+            os.rename(self.PATH, self._saved)
+        with open(self.PATH, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\nexit {self._code}\n")
+        os.chmod(self.PATH, 0o755)
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._code is None:
+            return
+        os.unlink(self.PATH)
+        if os.path.exists(self._saved):
+            os.rename(self._saved, self.PATH)
 
 
 def _argv(verb: str, request: Sequence[str], options: dict[str, Any], *, simulate: bool) -> list[str]:

@@ -31,8 +31,8 @@ def run(node: Node, p: ServiceParams) -> dict[str, Any]:
     """Hand over to systemd."""
     if p.use not in ("auto", "systemd", "service", "ansible.builtin.systemd"):
         node.fail(f"the service manager {p.use} is not supported; use: auto takes systemd")
-    same = systemd.SystemdParams(name=p.name, state=p.state, enabled=p.enabled, daemon_reload=p.daemon_reload, masked=p.masked)
-    return systemd.run(node, same)
+    same = {name: getattr(p, name) for name in ("name", "state", "enabled", "daemon_reload", "masked")}
+    return systemd.run(node, systemd.SystemdParams(**same))
 
 
 MODULE = Module(

@@ -35,7 +35,7 @@ def run(node: Node, p: StatParams) -> dict[str, Any]:
     state = node.files.stat(path) if p.follow else node.files.lstat(path)
     if state is None:
         return {"stat": {"exists": False}}
-    seen = {"exists": True, "path": path, **_permissions(node, path, state), **_numbers(state)}
+    seen = {"exists": True, "path": path, **_permissions(node, state), **_numbers(state)}
     if state.kind == "link":
         seen["lnk_target"] = state.target
         seen["lnk_source"] = node.files.resolve(path)
@@ -52,7 +52,7 @@ def run(node: Node, p: StatParams) -> dict[str, Any]:
     return {"stat": seen}
 
 
-def _permissions(node: Node, path: str, state: FileState) -> dict[str, Any]:
+def _permissions(node: Node, state: FileState) -> dict[str, Any]:
     kinds = {
         "directory": "isdir",
         "file": "isreg",
