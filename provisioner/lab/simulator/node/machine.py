@@ -9,6 +9,7 @@ loads the module that is on disk, so nothing needs to run at boot for the answer
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -36,6 +37,7 @@ class Machine:
         self.kept: dict[str, Any] = {}
         self.live: dict[str, Any] = {}
         self.gpus: list[Gpu] = []
+        self.kernel_changed = False  # the simulated part of /proc and /sys must be written anew
 
     @classmethod
     def open(cls, paths: Paths | None = None) -> Machine:
@@ -55,6 +57,10 @@ class Machine:
     def __exit__(self, *_exception: object) -> None:
         try:
             self.save()
+            if self.kernel_changed and os.access(self.paths.run, os.W_OK):
+                from .kernel import refresh
+
+                refresh(self)
         finally:
             self._release()
 
@@ -93,6 +99,7 @@ class Machine:
         if self.live["broken"] == "module":
             return "could not insert 'nvidia': Key was rejected by service"
         self.live["module"] = {"version": version, "open": self.installed.open_module}
+        self.kernel_changed = True
         kind = "Open Kernel Module for x86_64" if self.installed.open_module else "x86_64 Kernel Module"
         self.log("nvidia: SIMULATION by provision lab, there is no hardware behind these messages", priority=5)
         self.log(f"NVRM: loading NVIDIA UNIX {kind}  {version}", priority=4)
@@ -112,6 +119,7 @@ class Machine:
         if self.persistenced_runs() or any(gpu.in_use for gpu in self.gpus):
             return "Module nvidia is in use"
         self.live["module"] = None
+        self.kernel_changed = True
         for gpu in self.gpus:
             gpu.live["persistence"] = False
             gpu.forget_settings()
@@ -140,7 +148,9 @@ class Machine:
     # The kernel log
 
     def log(self, text: str, priority: int = 4) -> None:
-        """One line of the kernel's log; syslog's priorities, 3 is an error."""
+        """One line of the kernel's log; syslog's priorities, 3 is an error. Without root's rights nothing can be kept, and nothing is."""
+        if not os.access(self.paths.run, os.W_OK):
+            return
         line = f"{priority},{self.live['sequence']},{time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000},-;{text}\n"
         self.live["sequence"] += 1
         with open(self.paths.kernel_log, "a", encoding="utf-8") as file:
@@ -153,13 +163,16 @@ class Machine:
         In a container ``/dev/kmsg`` is a FIFO that only this journal reads; a real ``/dev/kmsg`` belongs to the host and stays untouched.
         """
         device = self.paths.at("dev/kmsg")
+        if not os.path.exists(device) or not stat.S_ISFIFO(os.stat(device).st_mode):
+            return
         try:
-            if not stat.S_ISFIFO(os.stat(device).st_mode):
-                return
-            # O_DIRECT keeps records apart: the reader gets one a read, as from the kernel.
-            descriptor = os.open(device, os.O_WRONLY | os.O_NONBLOCK | os.O_DIRECT)
-        except OSError:
-            return  # nobody listens yet, or no FIFO: the lines stay in kernel.log
+            descriptor = os.open(device, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as problem:
+            if problem.errno == errno.ENXIO:
+                return  # nobody listens yet; the lines stay in kernel.log
+            raise
+        # O_DIRECT keeps records apart: a reader gets one a read, as from the kernel. It cannot be given when a FIFO is opened.
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_WRONLY | os.O_NONBLOCK | os.O_DIRECT)
         try:
             with open(self.paths.kernel_log, encoding="utf-8") as file:
                 lines = file.readlines()
