@@ -21,6 +21,7 @@ from provisioner.lab.tools import call, missing, succeeds
 
 RUN_OPTIONS: tuple[str, ...] = (
     "--restart=always",
+    "--tty",
     "--cap-add=SYS_ADMIN",
     "--cap-add=NET_ADMIN",
     "--cap-add=SYS_PTRACE",

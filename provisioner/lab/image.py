@@ -48,6 +48,9 @@ PACKAGES: tuple[str, ...] = (
 )
 """What a freshly installed server has, and no more: what a role needs beyond it, the role must install."""
 
+_NEEDED = 1200 << 20
+"""Bytes of disk for building an image; it takes half of that afterwards."""
+
 Progress = Callable[[str], None]
 
 
@@ -99,6 +102,12 @@ def _build(suite: str, root: Path) -> None:
             why=f"a {suite} node is bootstrapped from Debian's archive with it",
             help="apt install mmdebstrap, or use --suite machine, which needs no image",
         )
+    free = shutil.disk_usage(root.parent).free
+    if free < _NEEDED:
+        raise ProvisionError(
+            f"{root.parent} has {free >> 20} MB free, the {suite} image needs {_NEEDED >> 20} MB while it is built",
+            help="free some space, delete old images with provision lab down --purge, or set PROVISION_STATE to a folder on a bigger disk",
+        )
     for leftover in root.parent.glob(f".{suite}-*"):
         shutil.rmtree(leftover)
     work = Path(tempfile.mkdtemp(prefix=f".{suite}-", dir=root.parent))
@@ -135,9 +144,7 @@ def _failure(suite: str, output: str) -> ProvisionError:
     lines = [line for line in output.splitlines() if line.startswith(("E:", "W:", "Err"))] or output.splitlines()
     text = "\n".join(lines[-4:])
     help = "run it again; if it fails the same way, check that this machine's apt update works"
-    if "No space left" in output:
-        help = "free about 1 GB where the lab keeps its state, or point PROVISION_STATE to a bigger disk"
-    elif "keyring" in output or "NO_PUBKEY" in output:
+    if "keyring" in output or "NO_PUBKEY" in output:
         help = "install the archive's keys: apt install debian-archive-keyring or ubuntu-keyring"
     return ProvisionError(f"the {suite} image cannot be built", why=text, help=help)
 

@@ -131,7 +131,7 @@ def _command(node: Node, root: Path, space: str) -> list[str]:
         "--timezone=off",
         "--link-journal=no",
         "--capability=all",
-        "--console=pipe",
+        "--console=read-only",
         "--kill-signal=SIGRTMIN+3",
         INIT,
     ]

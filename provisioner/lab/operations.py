@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -23,6 +24,7 @@ from provisioner.lab.tools import disk_errors
 
 _BOOT_DEADLINE = 90.0
 _PARALLEL = 8
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
 
 def _silent(_: str) -> None:
@@ -162,7 +164,7 @@ def _wait(lab: Lab, engine: Backend, nodes: Sequence[Node]) -> None:
         if reason:
             raise ProvisionError(
                 f"{node.name} did not come up at {node.address}",
-                why="\n".join(filter(None, (reason, engine.console(lab, node)))),
+                why="\n".join(filter(None, (reason, _COLOURS.sub("", engine.console(lab, node))))),
                 help=f"provision lab down {lab.name}, then try again; --backend docker or nspawn takes another way",
             )
 

@@ -68,7 +68,7 @@ mount --bind /proc/sys/net /proc/sys/net && mount -o remount,bind,rw /proc/sys/n
 for hook in /usr/lib/provision-lab/boot.d/*; do
     [ -x "$hook" ] && "$hook"
 done
-exec /sbin/init "$@"
+exec /sbin/init --show-status=true "$@"
 """
 
 _SSHD = """\

@@ -1,0 +1,35 @@
+"""A file server as a program of its own: ``python httpd.py FOLDER ADDRESS PORT``; imports nothing of ours, so that it stays small.
+
+Says ``listening`` on its output once it can be asked, and nothing else: a log would grow with every apt update of every node.
+"""
+
+import functools
+import http.server
+import sys
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Files of one folder, over connections that stay open, as apt likes them."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep quiet."""
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """One thread a connection; none of them keeps the program alive."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+
+def serve(folder: str, address: str, port: int) -> None:
+    """Serve until killed; OSError when the address cannot be used."""
+    server = Server((address, port), functools.partial(Handler, directory=folder))
+    print("listening", flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], sys.argv[2], int(sys.argv[3]))
