@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "lab": ("lab", "Throw-away nodes on this machine, with simulated GPUs."),
     "init": ("init", "Write a starter project."),
 }
-"""Name → module below ``provisioner.cli`` that holds it as ``command``, and what ``--help`` says without importing it."""
+"""Name → module below ``provisioner.cli`` that holds it as ``command`` (or under its name), and its line in ``--help``."""
 
 
 class LazyGroup(click.Group):
@@ -48,7 +48,8 @@ class LazyGroup(click.Group):
         """The command of this name, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"provisioner.cli.{COMMANDS[cmd_name][0]}").command
+        module = importlib.import_module(f"provisioner.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, "command", None) or getattr(module, cmd_name)
         return command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from provisioner.events import Event, HostLost, HostStuck, PlayStarted, RunFinished, RunStarted, StepFinished, TaskFinished, TaskStarted
 from provisioner.events import Progress as ProgressEvent
-from provisioner.report.text import Paper, one_line, shorten
+from provisioner.report.text import Paper, one_line, plural, shorten
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SLOW_HOSTS = 3
@@ -152,7 +152,7 @@ class Progress:
                 said = f"no answer for {duration(self._stuck[host])}" + (f", last: {said}" if said else "")
             lines.append(f"    {one_line(host)}  {duration(seconds)}  {said}".rstrip())
         if len(slow) > _SLOW_HOSTS:
-            lines.append(f"    and {len(slow) - _SLOW_HOSTS} more hosts")
+            lines.append(f"    and {plural(len(slow) - _SLOW_HOSTS, 'more host')}")
         return lines
 
 

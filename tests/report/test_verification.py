@@ -48,7 +48,7 @@ def cases() -> list[Case]:
 
 
 def said() -> dict[str, Any]:
-    return document(cases(), {"hosts": dict.fromkeys(HOSTS, {}), "steps": []}, 3.21)
+    return document(cases(), {"hosts": {name: {} for name in HOSTS}, "steps": []}, 3.21)
 
 
 def text(verification: dict[str, Any], **options: Any) -> str:
