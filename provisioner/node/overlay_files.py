@@ -123,7 +123,7 @@ class OverlayFiles:
                 raise UnknownReading(because)
         self.read_base()
         altered = self._inodes.get((state.dev, state.ino)) if state is not None and state.nlink > 1 else None
-        return state.replace(**altered) if altered and state is not None else state
+        return state.evolve(**altered) if altered and state is not None else state
 
     def _settled(self, entry: Entry, path: str) -> FileState | None:
         """An entry's state, unless something that happened after it may have altered it."""
@@ -273,7 +273,7 @@ class OverlayFiles:
         state = self._look(real)
         if state is None:
             return
-        twin = state.replace(nlink=state.nlink + 1)
+        twin = state.evolve(nlink=state.nlink + 1)
         known = self._entries.get(real)
         content = known.content if known is not None else None
         source = "" if content is not None else (known.source if known is not None and known.source else real)
@@ -303,13 +303,13 @@ class OverlayFiles:
             old = Entry(state, self._serial, source=path)
         elif not old.fresh:
             old.serial = self._serial
-        self._put(path, Entry(state.replace(**fields), old.serial, content=old.content, source=old.source, fresh=old.fresh))
+        self._put(path, Entry(state.evolve(**fields), old.serial, content=old.content, source=old.source, fresh=old.fresh))
         if state.nlink > 1 and state.kind != "directory":
             inode = (state.dev, state.ino)
             self._inodes[inode] = {**self._inodes.get(inode, {}), **fields}
             for other, entry in list(self._entries.items()):
                 if entry.state is not None and (entry.state.dev, entry.state.ino) == inode and entry.state.nlink > 1:
-                    self._entries[other] = Entry(entry.state.replace(**fields), self._serial, content=entry.content, source=entry.source)
+                    self._entries[other] = Entry(entry.state.evolve(**fields), self._serial, content=entry.content, source=entry.source)
 
     def _fold_set_mode(self, change: SetMode) -> None:
         self._alter(change.target, mode=change.mode)

@@ -135,12 +135,12 @@ class OverlaySystem:
             given = {**unsaid, "home": f"/home/{name}", **given}
             old = UserState(name=name)
         planned = self._groups.get(group)
-        state: UserState = old.replace(**given, group=group, groups=tuple(dict.fromkeys(groups)), gid=planned.gid if planned else old.gid)
+        state: UserState = old.evolve(**given, group=group, groups=tuple(dict.fromkeys(groups)), gid=planned.gid if planned else old.gid)
         self._users[name] = state
         for member_of in state.groups:
             known = self.known_groups().get(member_of)
             if known is not None and name not in known.members:
-                self._groups[member_of] = known.replace(members=(*known.members, name))
+                self._groups[member_of] = known.evolve(members=(*known.members, name))
         if change.create and change.options.get("create_home", True):
             self.mark_path(str(state.home), because)
 
@@ -311,7 +311,7 @@ class OverlaySystem:
             fields["load"] = "masked" if noted["masked"] else "loaded"
             if state.enabled == "masked" and not noted["masked"]:
                 fields.setdefault("enabled", "disabled")
-        return state.replace(**fields)
+        return state.evolve(**fields)
 
     def _unit_file(self, name: str) -> str:
         """The unit file of this name that a pending change writes, or ""."""
@@ -327,9 +327,9 @@ class OverlaySystem:
         """A unit as its pending unit file makes it."""
         entry = self._entries[path]
         if state.exists:
-            return state.replace(needs_reload=entry.serial > self._reloaded or state.needs_reload)
+            return state.evolve(needs_reload=entry.serial > self._reloaded or state.needs_reload)
         installable = b"[Install]" in self.content(path).bytes()
-        return state.replace(load="loaded", active="inactive", sub="dead", enabled="disabled" if installable else "static", path=path)
+        return state.evolve(load="loaded", active="inactive", sub="dead", enabled="disabled" if installable else "static", path=path)
 
     def _fold_set_unit(self, change: SetUnit) -> None:
         self._unknown_names.pop(("unit", change.target), None)

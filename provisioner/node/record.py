@@ -113,7 +113,7 @@ class Record:
         inside = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
         return f"{type(self).__name__}({inside})"
 
-    def replace(self, **values: Any) -> Self:
+    def evolve(self, **values: Any) -> Self:
         """A copy with some fields set."""
         merged = dict(self.__dict__)
         merged.update(values)

@@ -138,7 +138,7 @@ class Session:
         because = step.get("maybe") or tainted
         if because:
             reply["tainted"] = because
-            changes[:] = [change.replace(certain=False) for change in changes]
+            changes[:] = [change.evolve(certain=False) for change in changes]
             if tainted and reply["result"]["failed"]:
                 # It would fail on what is there now, but something before it may still put that right.
                 reply["deferred"] = f"{tainted} comes first (as things are now it would fail: {reply['result'].get('msg')})"

@@ -95,14 +95,14 @@ def pack(header: dict[str, Any], body: bytes = b"") -> bytes:
     return HEAD.pack(MAGIC, len(text), len(body)) + text + body
 
 
-def read_frame(read: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes]:
-    """The next frame; ``read(n)`` returns up to n bytes and nothing at the end of the stream."""
+def read_frame(read: Callable[[int], bytes], decode: Callable[[bytes], Any] = json.loads) -> tuple[dict[str, Any], bytes]:
+    """The next frame; ``read(n)`` returns up to n bytes and nothing at the end of the stream. ``decode`` reads the header's JSON."""
     magic, text_size, body_size = HEAD.unpack(_exactly(read, HEAD.size))
     if magic != MAGIC:
         raise WireError(f"expected a frame, got {magic!r}")
     if text_size > LIMIT or body_size > LIMIT:
         raise WireError(f"a frame of {text_size + body_size} bytes is over the limit of {LIMIT}")
-    header = json.loads(_exactly(read, text_size))
+    header = decode(_exactly(read, text_size))
     if not isinstance(header, dict):
         raise WireError("a frame's header is not a mapping")
     return header, _exactly(read, body_size)

@@ -137,7 +137,8 @@ def _flags(node: Node, path: str, state: FileState) -> dict[str, Any]:
     except Fail:
         return nothing
     names = {
-        "A": "noatime", "a": "append", "c": "compressed", "C": "nocow", "d": "nodump", "D": "dirsync", "e": "extents", "E": "encrypted",
+        "A": "noatime", "a": "append", "c": "compressed", "C": "nocow", "d": "nodump", "D": "dirsync", "e": "extents",
+        "E": "encrypted",
         "h": "blocksize", "i": "immutable", "I": "indexed", "j": "journalled", "N": "inline", "s": "zero", "S": "synchronous", "t": "notail",
         "T": "blockroot", "u": "undelete", "X": "compressedraw", "Z": "compresseddirty",
     }  # fmt: skip

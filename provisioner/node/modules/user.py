@@ -105,7 +105,7 @@ def _home(node: Node, p: UserParams, before: UserState) -> None:
         return
     skeleton = p.skeleton or "/etc/skel"
     mask = int(p.umask, 8) if p.umask else 0o022
-    owner = {"owner": p.name, "group": p.group or before.group}
+    owner: dict[str, Any] = {"owner": p.name, "group": p.group or before.group}
     node.files.directory(home, mode=f"{0o777 & ~mask:04o}", **owner)
     if node.files.exists(skeleton):
         for path, state in node.files.walk(skeleton):
