@@ -15,7 +15,7 @@ import click
 
 from provisioner import __version__
 from provisioner.cli.process import process, use_color
-from provisioner.diagnostics import Diagnostic
+from provisioner.diagnostics import Diagnostic, Diagnostics
 from provisioner.errors import InputError, ProvisionError
 
 USAGE = 1
@@ -54,6 +54,13 @@ def show(diagnostics: Iterable[Diagnostic]) -> None:
         _write(f"… and {len(ordered) - SHOWN_AT_MOST} more problems")
     if errors > 1:
         _write(f"{errors} errors")
+
+
+def raise_or_show(diagnostics: Diagnostics) -> None:
+    """Raise ``InputError`` with all problems when there is an error among them, else show the warnings and go on."""
+    if diagnostics.errors:
+        raise InputError(diagnostics)
+    show(diagnostics)
 
 
 def paint(text: str, severity: str) -> str:

@@ -59,25 +59,10 @@ def engine_options(choices: Choices, config: Config, extra_vars: Mapping[str, An
 
 
 def limit(choices: Choices) -> str | None:
-    """All ``--limit`` together, ``@FILE`` read; None when hosts are not limited."""
-    parts: list[str] = []
-    for text in choices.limit:
-        if text.startswith("@"):
-            parts += _patterns(Path(text[1:]).expanduser())
-        else:
-            parts.append(text)
-    return ",".join(parts) if parts else None
-
-
-def _patterns(path: Path) -> list[str]:
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--limit @{path}: {getattr(error, 'strerror', None) or error}") from None
-    found = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    if not found:
-        raise UsageError(f"--limit @{path}: the file names no hosts")
-    return found
+    """All ``--limit`` as one pattern; None when hosts are not limited."""
+    if not choices.limit:
+        return None
+    return ("," if any("," in text for text in choices.limit) else ":").join(choices.limit)
 
 
 def _words(texts: tuple[str, ...]) -> tuple[str, ...]:
