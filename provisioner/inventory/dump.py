@@ -9,7 +9,7 @@ from typing import Any
 
 from provisioner.inventory.merge import combine
 from provisioner.inventory.model import ALL, GROUP_VARS, HOST_VARS, INVENTORY_HOSTS, PLAYBOOK_HOSTS, UNGROUPED, Inventory, VarsSource
-from provisioner.values import UnsafeText
+from provisioner.values import UnsafeText, WrittenFloat, WrittenInt
 from provisioner.vault import Vaulted
 
 _OF_HOST = (HOST_VARS, INVENTORY_HOSTS, PLAYBOOK_HOSTS)
@@ -150,6 +150,27 @@ def plain(value: Any, secret: str | None = None) -> Any:
     if isinstance(value, float):
         return float(value)
     return value
+
+
+def to_yaml(document: Any) -> str:
+    """A document as a YAML file that reads back the same; encrypted values with their tag."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Knows the values that only we have."""
+
+        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+            return True
+
+    def literal(dumper: yaml.SafeDumper, value: Vaulted) -> yaml.Node:
+        return dumper.represent_scalar("!vault", value.ciphertext, style="|")
+
+    Dumper.add_representer(Vaulted, literal)
+    Dumper.add_representer(UnsafeText, lambda dumper, value: dumper.represent_scalar("!unsafe", str(value)))
+    Dumper.add_representer(WrittenInt, lambda dumper, value: dumper.represent_int(int(value)))
+    Dumper.add_representer(WrittenFloat, lambda dumper, value: dumper.represent_float(float(value)))
+    text: str = yaml.dump(document, Dumper=Dumper, default_flow_style=False, allow_unicode=True)
+    return text
 
 
 def to_json(document: Any) -> str:

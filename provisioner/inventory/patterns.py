@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from provisioner.diagnostics import Diagnostics, Span, did_you_mean
 from provisioner.errors import InputError, UsageError
-from provisioner.inventory.addresses import HostPatternError, expand_ranges, split_port
+from provisioner.inventory.addresses import HostPatternError, expand_ranges, is_address, split_port
 
 if TYPE_CHECKING:
     from provisioner.inventory.model import Inventory
@@ -78,9 +78,15 @@ def check(inventory: Inventory, pattern: str | Iterable[str], span: Span | None,
         except InputError as error:
             found.error(where + error.diagnostics.errors[0].message, span, why=error.diagnostics.errors[0].why)
             continue
+        name, window = _subscript(term.text)
+        if known and window is not None and term.text not in inventory.hosts:
+            count = len(_named(inventory, name))
+            if count and not _one(inventory, term.text):
+                found.error(
+                    f"{where}{term.text!r} selects nobody: {name!r} has {count} host{'s' if count > 1 else ''}", span, help="count from 0"
+                )
         if known or mismatch == "ignore":
             continue
-        name = _subscript(term.text)[0]
         message = f"{where}no host or group is called {name!r}" if _is_plain(name) else f"{where}{name!r} matches no host or group"
         add = found.warning if mismatch == "warning" or not _is_plain(name) else found.error
         add(message, span, help=_nearest(inventory, name), code="unknown-host")
@@ -93,11 +99,7 @@ def _is_one_address(pattern: str) -> bool:
     if pattern[0] in "!&~":
         return False
     name, port = split_port(pattern)
-    if port is not None:
-        return True
-    from provisioner.inventory.addresses import is_address
-
-    return is_address(name)
+    return port is not None or is_address(name)
 
 
 def _read_limit(name: str) -> Iterator[str]:

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from provisioner.config import Config
 from provisioner.diagnostics import Diagnostic, Diagnostics, Span, did_you_mean
 from provisioner.errors import InputError
 from provisioner.inventory import ini, lists, plugins, script, toml, yaml
@@ -35,6 +36,17 @@ class Options:
     ignore_patterns: tuple[str, ...] = ()
     group_names: GroupNames = "never"
     merge_hashes: bool = False
+
+    @classmethod
+    def of(cls, config: Config) -> Options:
+        """Those of ``ansible.cfg`` and the environment."""
+        return cls(
+            enabled=cls.enabled if config.enable_plugins is None else config.enable_plugins,
+            ignore_extensions=IGNORED_EXTENSIONS if config.ignore_extensions is None else config.ignore_extensions,
+            ignore_patterns=config.ignore_patterns,
+            group_names=cast(GroupNames, config.force_valid_group_names),
+            merge_hashes=config.hash_behaviour == "merge",
+        )
 
 
 @dataclass(frozen=True)

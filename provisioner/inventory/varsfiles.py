@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from provisioner.diagnostics import Diagnostics, Span, did_you_mean
 from provisioner.errors import InputError
 from provisioner.playbook import yaml
-from provisioner.playbook.places import KeySpans
+from provisioner.playbook.places import KeySpans, below, span
 from provisioner.vault import Vault, Vaulted, is_vaulted
 
 EXTENSIONS = ("", ".yml", ".yaml", ".json")
@@ -27,6 +27,17 @@ class VarsDocument:
     origin: str
     values: Mapping[str, Any]
     spans: Mapping[str, Span] = field(repr=False)
+
+
+class VariableSpans(KeySpans):
+    """Variable → span of its name; called with a path (``"users", 0, "name"``), the span of that value. Made when asked for."""
+
+    __slots__ = ()
+
+    def __call__(self, *path: Hashable) -> Span | None:
+        """Where the value at this path stands, or the nearest one around it; None when the file's lines are not known."""
+        place = below(self._place, *path)
+        return span(self._file, place) if place else None
 
 
 class VarsFiles:
@@ -105,7 +116,7 @@ class VarsFiles:
                 help="write a mapping, or move the file elsewhere",
             )
         label_secrets(values)
-        return VarsDocument(name, str(path), values, KeySpans(document.file, document.places))
+        return VarsDocument(name, str(path), values, VariableSpans(document.file, document.places))
 
 
 def read_document(path: Path, vault: Vault | None, warnings: Diagnostics | None = None) -> yaml.Document:

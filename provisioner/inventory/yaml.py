@@ -8,7 +8,8 @@ from typing import Any
 from provisioner.diagnostics import Span, did_you_mean
 from provisioner.inventory.addresses import HostPatternError, expand
 from provisioner.inventory.draft import Draft, Refusal, Source, describe
-from provisioner.playbook.places import KeySpans, Place, below, key_of, span
+from provisioner.inventory.varsfiles import VariableSpans
+from provisioner.playbook.places import Place, below, key_of, span
 
 SECTIONS = ("vars", "children", "hosts")
 
@@ -47,7 +48,7 @@ class _Reader:
             elif content is None:
                 continue
             elif section == "vars":
-                self._draft.variables(name, self._mapping(name, section, content, inner), KeySpans(self._file, inner))
+                self._draft.variables(name, self._mapping(name, section, content, inner), VariableSpans(self._file, inner))
             else:
                 add = self._children if section == "children" else self._hosts
                 add(name, self._mapping(name, section, content, inner), inner)
@@ -76,7 +77,7 @@ class _Reader:
                     f"host {entry!r} must be a mapping of variables, not {describe(values)}", span(self._file, below(place, entry))
                 )
             names, port = self._names(entry, place)
-            spans = KeySpans(self._file, below(place, entry))
+            spans = VariableSpans(self._file, below(place, entry))
             for name in names:
                 host(name, group, values, port=port, spans=spans)
 

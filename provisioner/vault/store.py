@@ -42,6 +42,10 @@ class Vault:
 
     def open(self, content: str | bytes, span: Span | None = None, name: str = "") -> bytes:
         """The plain bytes of an envelope; ``span`` and ``name`` say in errors what it is. Raises ``InputError``."""
+        return self.unlock(content, span, name)[0]
+
+    def unlock(self, content: str | bytes, span: Span | None = None, name: str = "") -> tuple[bytes, Password]:
+        """As ``open``, with the password that fits, under the id that the envelope names."""
         try:
             envelope = Envelope.parse(content)
         except EnvelopeError as error:
@@ -49,7 +53,7 @@ class Vault:
         tried = self._candidates(envelope.vault_id)
         for password in tried:
             try:
-                return envelope.open(password.secret)
+                return envelope.open(password.secret), Password(envelope.vault_id, password.secret, password.origin)
             except WrongPassword:
                 continue
         raise InputError.of(self._refusal(name, envelope.vault_id, tried), span, why=self._why(envelope.vault_id), help=_GIVE_PASSWORD)
@@ -69,7 +73,10 @@ class Vault:
 
     def seal(self, plain: bytes, vault_id: str | None = None) -> str:
         """An envelope's text, sealed with the password of ``vault_id``, by default the only one there is. Raises ``UsageError``."""
-        password = self.sealing(vault_id)
+        return self.seal_with(plain, self.sealing(vault_id))
+
+    def seal_with(self, plain: bytes, password: Password) -> str:
+        """An envelope's text, sealed with this password."""
         return Envelope.seal(plain, password.secret, password.vault_id, self._salt).text()
 
     def sealing(self, vault_id: str | None = None) -> Password:
