@@ -24,8 +24,8 @@ def lab() -> None:
 @click.option("--name", default="lab", show_default=True, help="Name of the lab; its nodes are NAME-1, NAME-2, …")
 @click.option("--suite", help="bookworm, trixie, bullseye, jammy, noble, or machine for this machine's own root.  [default: bookworm]")
 @click.option("--backend", default="auto", show_default=True, help="nspawn, docker or podman; auto takes the first that works.")
-@click.option("--gpu", "gpus", multiple=True, metavar="MODEL[*N]", help="A simulated board of every node; may be given several times.")
-def up(count: int, name: str, suite: str | None, backend: str, gpus: tuple[str, ...]) -> None:
+@click.option("--gpus", metavar="BOARDS", help="Simulated boards of every node: '8xH100', '4xA100, T4', 'none'.  [default: 2xA100]")
+def up(count: int, name: str, suite: str | None, backend: str, gpus: str | None) -> None:
     """Bring up nodes, or bring a lab to N nodes.
 
     Nodes that run stay as they are. Prints the path of an inventory with all of them; for the lab named "lab" with 2 nodes the
@@ -33,7 +33,7 @@ def up(count: int, name: str, suite: str | None, backend: str, gpus: tuple[str, 
     """
     from provisioner.lab import operations
 
-    made = operations.up(count, name=name, suite=suite, backend=backend, gpus=gpus or None, say=_say)
+    made = operations.up(count, name=name, suite=suite, backend=backend, gpus=_boards(gpus), say=_say)
     for node in made.nodes:
         click.echo(f"{node.name}\t{node.address}")
     _say(f"next: provision apply {made.inventory}   or   provision lab ssh {made.nodes[0].name}")
@@ -105,6 +105,13 @@ def _lab_of(node: str) -> str:
     """The lab a node's name belongs to; the default lab for a bare number."""
     before, dash, number = node.rpartition("-")
     return before if dash and number.isdigit() else "lab"
+
+
+def _boards(text: str | None) -> list[str] | None:
+    """The boards as a list of words, one spelling for each way of saying the same."""
+    if text is None:
+        return None
+    return [part for part in (part.strip() for part in text.split(",")) if part and part.lower() != "none"]
 
 
 def _say(text: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from provisioner.lab.model import GROUP, USER, Lab
+from provisioner.lab.model import GROUP, SSH_PORT, USER, Lab
 
 _HEADER = """\
 # Written by provision lab up; provision lab down removes it.
@@ -18,10 +18,13 @@ def document(lab: Lab) -> dict[str, Any]:
     """The inventory as data."""
     return {
         GROUP: {
-            "hosts": {node.name: {"ansible_host": node.address} for node in lab.nodes},
+            "hosts": {
+                node.name: {"ansible_host": node.address} | ({"ansible_port": node.port} if node.port != SSH_PORT else {})
+                for node in lab.nodes
+            },
             "vars": {
                 "ansible_user": USER,
-                "ansible_port": lab.nodes[0].port if lab.nodes else 22,
+                "ansible_port": SSH_PORT,
                 "ansible_ssh_private_key_file": str(lab.key),
                 "ansible_ssh_common_args": f"-o UserKnownHostsFile={lab.known_hosts}",
                 "ansible_python_interpreter": "/usr/bin/python3",

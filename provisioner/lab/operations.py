@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from provisioner.errors import ProvisionError, UsageError
-from provisioner.lab import backends, image, keys, listing, machine, model, network, seed, server, state
+from provisioner.lab import backends, image, keys, listing, machine, model, network, seed, server, simulator, state
 from provisioner.lab.backends import Backend
 from provisioner.lab.docker import Engine
 from provisioner.lab.image import Progress
@@ -24,6 +24,7 @@ from provisioner.lab.tools import disk_errors
 
 _BOOT_DEADLINE = 90.0
 _PARALLEL = 8
+_GPUS = ("2xA100-SXM4-80GB",)
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
 
@@ -41,19 +42,23 @@ def up(
     folder: Path | None = None,
     say: Progress = _silent,
 ) -> Lab:
-    """Make the lab ``name`` have exactly ``count`` running nodes, and return it once every sshd answers.
+    """Make the lab ``name`` have exactly ``count`` running nodes, and return it once every sshd lets people in.
 
-    Nodes that run stay as they are; one that does not is made afresh; surplus ones are removed. ``suite`` is a Debian or Ubuntu suite or
-    ``machine`` for this machine's own root (default bookworm), ``gpus`` the simulated boards of every node, ``folder`` the base of the
-    state (default /var/lib/provision), ``say`` receives one line per step. Raises UsageError for what cannot be asked, ProvisionError for
-    what this machine cannot do.
+    Nodes that run stay as they are; one that does not is made afresh; surplus ones are removed. Raises UsageError for what cannot be asked,
+    ProvisionError for what this machine cannot do.
+
+    - ``suite``: a Debian or Ubuntu suite, or ``machine`` for this machine's own root; default bookworm
+    - ``gpus``: the simulated boards of every node, as ``["4xA100-SXM4-80GB", "T4"]``; default two A100, an empty list for none
+    - ``folder``: the base of the state; default /var/lib/provision
+    - ``say``: receives one line per step
     """
     model.check_name(name)
     model.check_count(count)
     _require_root("up")
     base = state.base_folder(folder)
+    boards = None if gpus is None else (gpus,) if isinstance(gpus, str) else tuple(gpus)
     with disk_errors(base), state.locked(base, name):
-        lab = _planned(base, name, backend, suite, gpus)
+        lab = _planned(base, name, backend, suite, boards)
         engine = backends.choose(lab.backend)
         lab = replace(lab, backend=engine.name)
         # From here on there is a record, so that down finds everything however this ends.
@@ -64,11 +69,11 @@ def up(
         return _bring_up(lab, engine, root, count, say)
 
 
-def _planned(base: Path, name: str, backend: str, suite: str | None, gpus: Sequence[str] | None) -> Lab:
+def _planned(base: Path, name: str, backend: str, suite: str | None, gpus: tuple[str, ...] | None) -> Lab:
     """The lab to converge to: the one that exists where nothing else is asked for, else a new one."""
     if name in state.names(base):
         lab = state.load(base, name)
-        asked = {"backend": None if backend == "auto" else backend, "suite": suite, "gpus": None if gpus is None else tuple(gpus)}
+        asked = {"backend": None if backend == "auto" else backend, "suite": suite, "gpus": gpus}
         for key, value in asked.items():
             if value is not None and value != getattr(lab, key):
                 raise UsageError(
@@ -81,7 +86,9 @@ def _planned(base: Path, name: str, backend: str, suite: str | None, gpus: Seque
         machine.sources(suite)  # refuses an unknown suite before anything is touched
     taken = {other: state.load(base, other).network for other in state.names(base)}
     number = model.choose_network(name, taken)
-    return Lab(name, state.lab_folder(base, name), backend, suite, number, gpus=tuple(gpus or ()))
+    boards = _GPUS if gpus is None else gpus
+    simulator.parse(", ".join(boards))  # as does an unknown board
+    return Lab(name, state.lab_folder(base, name), backend, suite, number, gpus=boards)
 
 
 def _with_limits(lab: Lab, count: int) -> Lab:
@@ -138,9 +145,7 @@ def _each(nodes: Sequence[Node], action: Callable[[Node], None]) -> None:
             future.result()
 
 
-def _simulator(lab: Lab) -> seed.Seed | None:
-    simulator = importlib.import_module("provisioner.lab.simulator")
-
+def _simulator(lab: Lab) -> seed.Seed:
     def install(root: Path) -> None:
         simulator.install(root, lab.gpus)
 

@@ -14,7 +14,7 @@ Seed = Callable[[Path], None]
 """Writes a node's own files into its merged root."""
 
 
-def make(lab: Lab, node: Node, *, public_key: str, host_key: str, simulate: Seed | None) -> Seed:
+def make(lab: Lab, node: Node, *, public_key: str, host_key: str, simulate: Seed) -> Seed:
     """The seed of ``node``; ``host_key`` is its private host key, ``simulate`` installs the GPU simulator."""
 
     def write(root: Path) -> None:
@@ -29,7 +29,6 @@ def make(lab: Lab, node: Node, *, public_key: str, host_key: str, simulate: Seed
             hosts=lab.hosts(),
             resolver=resolver(),
         )
-        if simulate is not None:
-            simulate(root)
+        simulate(root)
 
     return write

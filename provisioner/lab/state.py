@@ -52,7 +52,7 @@ def load(base: Path, name: str) -> Lab:
         raise UsageError(f"there is no lab {name!r}", help=did_you_mean(name, known) or there) from None
     try:
         return Lab.from_json(folder, json.loads(text))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ProvisionError(
             f"{path} is damaged", why=str(error), help=f"provision lab down {name} removes what can be found by its name"
         ) from error

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from provisioner.errors import UsageError
 from provisioner.lab.simulator import node
-from provisioner.lab.simulator.spec import GpuSpec, entries
+from provisioner.lab.simulator.spec import GpuSpec, entries, specs
 
 LIBRARY = "usr/lib/provision-sim"
 BOOT_HOOK = "usr/lib/provision-lab/boot.d/50-gpus"
@@ -97,8 +97,8 @@ WantedBy=sysinit.target
 _ROOT = "/run/provision-sim/root\n"
 
 
-def install(root: Path, gpus: Sequence[GpuSpec], *, seed: str = "", nouveau: bool = False) -> None:
-    """Give the node whose tree is at ``root`` these GPUs; ``root`` itself must already hold a system with Python.
+def install(root: Path, gpus: Sequence[GpuSpec | str], *, seed: str = "", nouveau: bool = False) -> None:
+    """Give the node whose tree is at ``root`` these GPUs, as specs or in words; ``root`` must already hold a system with Python.
 
     ``seed`` makes the UUIDs and serial numbers, one per node; by default the node's host name does. ``nouveau`` starts the node with the
     nouveau module bound, until a reboot with nouveau blacklisted. Raises UsageError where ``root`` is no such tree.
@@ -111,7 +111,7 @@ def install(root: Path, gpus: Sequence[GpuSpec], *, seed: str = "", nouveau: boo
     tree(root, gpus, seed=seed or (name.read_text(encoding="utf-8").strip() if name.is_file() else ""), nouveau=nouveau)
 
 
-def tree(destination: Path, gpus: Sequence[GpuSpec], *, seed: str = "", nouveau: bool = False) -> None:
+def tree(destination: Path, gpus: Sequence[GpuSpec | str], *, seed: str = "", nouveau: bool = False) -> None:
     """Write the simulator as a plain tree of files and links that is to be laid over ``/`` of a node."""
     code = destination / LIBRARY / "provision_sim"
     if code.exists():
@@ -133,7 +133,7 @@ def tree(destination: Path, gpus: Sequence[GpuSpec], *, seed: str = "", nouveau:
     hardware = {
         "about": "SIMULATION by provision lab: the boards of this node",
         "nouveau": nouveau,
-        "gpus": entries(gpus, seed),
+        "gpus": entries(specs(gpus), seed),
     }
     _write(destination / "var/lib/provision-sim/hardware.json", json.dumps(hardware, indent=2) + "\n")
 

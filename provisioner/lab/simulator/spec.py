@@ -71,6 +71,11 @@ def parse(text: str) -> tuple[GpuSpec, ...]:
     return tuple(found)
 
 
+def specs(gpus: Sequence[GpuSpec | str]) -> tuple[GpuSpec, ...]:
+    """The same with words replaced by what they mean."""
+    return tuple(spec for gpu in gpus for spec in (parse(gpu) if isinstance(gpu, str) else (gpu,)))
+
+
 def entries(gpus: Sequence[GpuSpec], seed: str) -> list[dict[str, str]]:
     """The hardware file's entries. Raises UsageError where two GPUs would be one."""
     taken = {gpu.bus_id for gpu in gpus if gpu.bus_id}
