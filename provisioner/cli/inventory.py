@@ -66,6 +66,10 @@ def command(
         raise click.UsageError("choose one of --list, --graph and --host")
     if group is not None and (listing or host is not None):
         raise click.UsageError("a GROUP is for --graph; --limit selects hosts for --list")
+    if variables and (listing or host is not None):
+        raise click.UsageError("--vars is for --graph; --list and --host always show variables")
+    if as_yaml and not listing and host is None:
+        raise click.UsageError("--yaml is for --list and --host")
     config = settings.load()
     loaded, extra = _load(choices, inventory, config)
     base = playbook_dir if playbook_dir is not None else Path(config.playbook_dir) if config.playbook_dir else None

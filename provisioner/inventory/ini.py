@@ -10,6 +10,7 @@ import ast
 import re
 import shlex
 import warnings
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from provisioner.diagnostics import Span, did_you_mean
 from provisioner.inventory.addresses import HostPatternError, expand
 from provisioner.inventory.draft import Draft, Refusal, Source
 from provisioner.inventory.model import UNGROUPED
+from provisioner.inventory.varsfiles import VariableSpans
+from provisioner.playbook.places import Places, pack
 from provisioner.values import WrittenFloat, WrittenInt
 
 KINDS = ("hosts", "children", "vars")
@@ -112,7 +115,9 @@ class _Reader:
             if not equals:
                 raise Refusal(f"after a host's name come name=value pairs, and {word!r} is none", self._column(where, word))
             values[name] = literal(value)
-        spans = {name: self._column(where, f"{name}=") for name in values}
+        line = where.line - 1
+        columns: dict[Hashable, int] = {name: pack(line, self._column(where, f"{name}=").column - 1) for name in values}
+        spans = VariableSpans(where.file, Places(pack(line, where.column - 1), columns, {}))
         for host in names:
             self._draft.host(host, self._group, values, port=port, spans=spans)
 

@@ -221,6 +221,10 @@ class Inventory:
         found += _from_files(files, PLAYBOOK_HOSTS, "playbook", "host", [host], playbook)
         return found
 
+    def check_files(self, playbooks: Iterable[Path] = ()) -> Diagnostics:
+        """Read all ``group_vars`` and ``host_vars`` now: every problem in them, and a warning for each file that is for nobody."""
+        return self.varsfiles.check(self._groups, self._hosts, playbooks)
+
     # What changes it
 
     def add_host(

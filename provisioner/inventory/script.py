@@ -8,6 +8,7 @@ import subprocess
 from typing import Any
 
 from provisioner.inventory.draft import Draft, Refusal, Source, describe
+from provisioner.inventory.varsfiles import revive
 
 _SECONDS = 600.0
 _SHOWN = 400
@@ -98,6 +99,8 @@ def _call(source: Source, *arguments: str) -> dict[str, Any]:
         raise Refusal(f"{shown} did not print JSON ({error}) but: {_tail(output)}", source.span()) from None
     if not isinstance(data, dict):
         raise Refusal(f"{shown} must print an object, not {describe(data)}", source.span())
+    if "__ansible_" in output:
+        data = revive(data, source.context.vault, source.span())
     return data
 
 

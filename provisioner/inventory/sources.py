@@ -20,6 +20,7 @@ from provisioner.inventory import ini, lists, plugins, script, toml, yaml
 from provisioner.inventory.draft import Context, Draft, GroupNames, Refusal, Render, Source
 from provisioner.inventory.model import Inventory
 from provisioner.inventory.varsfiles import VarsFiles
+from provisioner.playbook.yaml import uncollected
 from provisioner.vault import Vault
 
 IGNORED_EXTENSIONS = (".pyc", ".pyo", ".swp", ".bak", "~", ".rpm", ".md", ".txt", ".rst", ".orig", ".cfg", ".retry")
@@ -118,7 +119,7 @@ class _Loading:
 
     def run(self) -> Inventory:
         """Everything; raises ``InputError`` when a source has a problem."""
-        with self._inventory.loading():
+        with uncollected(), self._inventory.loading():
             for name in self._names:
                 self._source(name)
         if self._problems.errors:
@@ -193,7 +194,7 @@ class _Loading:
                 continue
             self._take(source, draft)
             return
-        self._problems.add(_refused(source, refusals, self._parsers))
+        self._problems.add(_refused(source, refusals, self._parsers, named=source.name in self._names))
 
     def _take(self, source: Source, draft: Draft) -> None:
         try:
@@ -211,7 +212,7 @@ def _is_for(parser: _Parser, source: Source) -> bool:
     return (parser.extensions is None or source.path.suffix in parser.extensions) and parser.wants(source)
 
 
-def _refused(source: Source, refusals: Sequence[tuple[str, Refusal]], parsers: Iterable[str]) -> Diagnostic:
+def _refused(source: Source, refusals: Sequence[tuple[str, Refusal]], parsers: Iterable[str], *, named: bool) -> Diagnostic:
     """One diagnostic for a source that no parser took; the refusal of the likeliest one gives the place."""
     if not refusals:
         kinds = ", ".join(parsers)
@@ -222,10 +223,12 @@ def _refused(source: Source, refusals: Sequence[tuple[str, Refusal]], parsers: I
             help="see enable_plugins in ansible.cfg",
         )
     likely = _likeliest(source, refusals)
-    why = "; ".join(f"as {name}{_place(refusal)}: {refusal.reason}" for name, refusal in _distinct(refusals, likely))
-    return Diagnostic(
-        f"inventory {source.name} cannot be read", likely.span or source.span(), why=why, help=_advice(source), code="inventory"
-    )
+    others = [f"as {name}{_place(refusal)}: {refusal.reason}" for name, refusal in _others(refusals, likely)]
+    read_as = next(name for name, refusal in refusals if refusal is likely)
+    why = f"inventory {source.name} cannot be read as {read_as}"
+    if others:
+        why += "; nor " + "; nor ".join(others)
+    return Diagnostic(likely.reason, likely.span or source.span(), why=why, help=_advice(source, named), code="inventory")
 
 
 def _likeliest(source: Source, refusals: Sequence[tuple[str, Refusal]]) -> Refusal:
@@ -243,10 +246,10 @@ def _likeliest(source: Source, refusals: Sequence[tuple[str, Refusal]]) -> Refus
     return next((by_name[name] for name in order if name in by_name), refusals[0][1])
 
 
-def _distinct(refusals: Sequence[tuple[str, Refusal]], likely: Refusal) -> Iterator[tuple[str, Refusal]]:
-    """The likeliest first; one reason is not told twice."""
-    seen = set()
-    for name, refusal in sorted(refusals, key=lambda item: item[1] is not likely):
+def _others(refusals: Sequence[tuple[str, Refusal]], likely: Refusal) -> Iterator[tuple[str, Refusal]]:
+    """All but the likeliest; one reason is not told twice."""
+    seen = {likely.reason}
+    for name, refusal in refusals:
         if refusal.reason not in seen:
             seen.add(refusal.reason)
             yield name, refusal
@@ -256,9 +259,11 @@ def _place(refusal: Refusal) -> str:
     return f" (line {refusal.span.line})" if refusal.span is not None and refusal.span.line else ""
 
 
-def _advice(source: Source) -> str:
+def _advice(source: Source, named: bool) -> str:
     if source.path is None:
         return "write host names between commas, as in 'gpu01,gpu02'"
+    if named:
+        return "correct the file, or name another"
     return "correct it; a file in an inventory folder that is no inventory can be named in ignore_patterns of ansible.cfg"
 
 

@@ -13,6 +13,7 @@ from provisioner.diagnostics import Diagnostics, Span, did_you_mean
 from provisioner.errors import InputError
 from provisioner.playbook import yaml
 from provisioner.playbook.places import KeySpans, below, span
+from provisioner.values import UnsafeText, map_texts
 from provisioner.vault import Vault, Vaulted, is_vaulted
 
 EXTENSIONS = ("", ".yml", ".yaml", ".json")
@@ -142,8 +143,25 @@ def read_document(path: Path, vault: Vault | None, warnings: Diagnostics | None 
     if warnings is not None:
         for item in found:
             warnings.add(item)
+    if "__ansible_" in text and text.lstrip().startswith("{"):
+        document = yaml.Document(document.file, revive(document.data, vault, Span(str(path))), document.places)
     # The lines of a decrypted text are not those of the file.
     return yaml.Document(document.file, document.data) if decrypted else document
+
+
+def revive(value: Any, vault: Vault, place: Span) -> Any:
+    """JSON has no tags: Ansible writes ``!vault`` and ``!unsafe`` values as objects with one key, which become such values again here."""
+    if isinstance(value, dict):
+        if len(value) == 1:
+            ((name, text),) = value.items()
+            if name == "__ansible_vault" and isinstance(text, str):
+                return vault.value(text, place)
+            if name == "__ansible_unsafe":
+                return map_texts(text, UnsafeText)
+        return {name: revive(child, vault, place) for name, child in value.items()}
+    if isinstance(value, list):
+        return [revive(child, vault, place) for child in value]
+    return value
 
 
 def label_secrets(values: Any, name: str = "") -> None:
