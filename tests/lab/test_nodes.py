@@ -15,7 +15,7 @@ import pytest
 
 from provisioner import lab
 from provisioner.errors import ProvisionError, UsageError
-from provisioner.lab import backends, cgroups, operations
+from provisioner.lab import backends, cgroups, operations, state
 
 pytestmark = [pytest.mark.nodes, pytest.mark.skipif(os.geteuid() != 0, reason="lab nodes need root"), pytest.mark.timeout(300)]
 
@@ -55,7 +55,7 @@ def traces(name: str) -> list[str]:
         except FileNotFoundError:
             continue
         found += [line for line in printed.splitlines() if f"{name}-" in line or f"-{name}" in line or f"/{name}/" in line]
-    return found + [str(path) for path in (operations.state.lab_folder(operations.state.base_folder(), name),) if path.exists()]
+    return found + [str(path) for path in (state.lab_folder(state.base_folder(), name),) if path.exists()]
 
 
 def wait_for_login(made: lab.Lab, node: str) -> None:
@@ -164,15 +164,3 @@ def test_this_machine_as_a_node(name: str) -> None:
     assert not Path("/usr/bin/only-in-the-node").exists()
     lab.down(name)
     assert traces(name) == []
-
-
-def test_without_root_it_says_so(tmp_path: Path) -> None:
-    program = (
-        "import os; os.setuid(65534)\n"
-        "from provisioner import lab\n"
-        "from provisioner.errors import ProvisionError\n"
-        "try: lab.up(1)\n"
-        "except ProvisionError as error: print(error.message, '|', error.help)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=Path(__file__).parents[2])
-    assert done.stdout.startswith("provision lab up must be run by root | sudo provision lab up"), done.stderr

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from provisioner.errors import ProvisionError, UsageError
-from provisioner.lab import keys, listing, state
+from provisioner.lab import keys, listing, operations, state
 from provisioner.lab.model import Lab, Node
 
 
@@ -109,3 +109,11 @@ def test_the_checked_in_inventory_fits_the_default_lab() -> None:
     assert folder == "{{ lookup('env', 'PROVISION_STATE') or '/var/lib/provision' }}/labs/lab"
     plain = {key: str(value).replace("{{ lab_folder }}", "/var/lib/provision/labs/lab") for key, value in kept["vars"].items()}
     assert plain == {key: str(value) for key, value in wanted["vars"].items()}
+
+
+@pytest.mark.parametrize("verb", ["up", "down"])
+def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str) -> None:
+    monkeypatch.setattr("provisioner.lab.operations.os.geteuid", lambda: 1000)
+    with pytest.raises(ProvisionError, match=f"provision lab {verb} must be run by root") as caught:
+        operations.up(1, folder=tmp_path) if verb == "up" else operations.down(folder=tmp_path)
+    assert f"sudo provision lab {verb}" in caught.value.help
