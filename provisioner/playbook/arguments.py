@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-COMMANDS = frozenset({"command", "shell", "script", "raw", "expect", "win_command", "win_shell"})
+COMMANDS = frozenset({"command", "shell", "script", "raw", "win_command", "win_shell"})
 """Actions whose text is a command line: only ``COMMAND_OPTIONS`` are cut out of it."""
 
 COMMAND_OPTIONS = frozenset({"creates", "removes", "chdir", "executable", "warn", "stdin", "stdin_add_newline", "strip_empty_ends"})

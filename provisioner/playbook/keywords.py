@@ -119,7 +119,7 @@ LOOP_CONTROL = {
 
 IMPORT_PLAYBOOK = {name: KEYWORDS[name] for name in ("name", "tags", "vars", "when")}
 
-SHARED = frozenset(PLAY) & frozenset(BLOCK) | {"when", "delegate_to", "delegate_facts"}
+SHARED = (frozenset(PLAY) & frozenset(BLOCK) | {"when", "delegate_to", "delegate_facts"}) - {"name"}
 """Keywords that become ``Directives``."""
 
 REMOVED = {

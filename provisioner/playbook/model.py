@@ -132,6 +132,8 @@ class Block:
     span: Span = NOWHERE
     role: RoleSource | None = None
     """Set when this block is the body of a role: the role's defaults, vars and params hold inside."""
+    imported: Role | None = None
+    """Set when this block is an ``import_role``: the role, whose handlers belong to the play."""
 
 
 Entry: TypeAlias = "Task | Block"
@@ -159,6 +161,9 @@ class RoleSource:
     allow_duplicates: bool = False
     public: bool = True
     """False for ``include_role`` without ``public``: its defaults and vars end with it."""
+    key: str = ""
+    """What else tells two uses apart: parameters, conditions, tags, variables and files. Without ``allow_duplicates`` a second use of
+    the same ``path`` and ``key`` is not run."""
 
     def __hash__(self) -> int:
         return hash((self.name, self.path))
@@ -172,6 +177,12 @@ class Role:
     body: Block
     handlers: tuple[Entry, ...] = ()
     dependencies: tuple[Role, ...] = ()
+
+    def with_dependencies(self) -> Iterator[Role]:
+        """The roles it needs, deepest first, then itself."""
+        for role in self.dependencies:
+            yield from role.with_dependencies()
+        yield self
 
 
 @dataclass(frozen=True)
@@ -198,9 +209,16 @@ class Play:
     tasks: tuple[Entry, ...] = ()
     post_tasks: tuple[Entry, ...] = ()
     handlers: tuple[Entry, ...] = ()
+    imported_roles: tuple[Role, ...] = ()
+    """Roles that ``import_role`` brought into the task lists; their handlers come after all others."""
     folder: Path = Path()
     """The folder of the playbook file: base of relative paths."""
     spans: Mapping[str, Span] = field(default_factory=dict)
+
+    def every_role(self) -> Iterator[Role]:
+        """All roles of the play, dependencies before the role that needs them: those of ``roles:``, then imported ones."""
+        for role in (*self.roles, *self.imported_roles):
+            yield from role.with_dependencies()
 
     @property
     def label(self) -> str:

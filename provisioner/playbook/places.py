@@ -130,6 +130,12 @@ class TaskSpans(Mapping[str, Span]):
             return span(self._file, below(self._place, *keys))
         return None
 
+    def deep(self, key: str, *path: Hashable) -> Span | None:
+        """The place of a part of a keyword's value, however deep."""
+        if isinstance(self._place, Places) and key in self._place.keys:
+            return span(self._file, below(self._place, key, *path))
+        return None
+
     def __iter__(self) -> Iterator[str]:
         if isinstance(self._place, Places):
             yield from (str(key) for key in self._place.keys)

@@ -1,0 +1,178 @@
+"""The action of a task: which module a key means, and its arguments from text, mapping, ``args:``, ``action:`` and ``local_action:``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from provisioner.diagnostics import Span
+from provisioner.errors import InputError
+from provisioner.node.declare import Module
+from provisioner.playbook.arguments import COMMANDS, ArgumentTextError, action_and_rest, has_template, parse
+from provisioner.playbook.normalization import Reporter
+from provisioner.playbook.scope import LoadContext, Scope
+from provisioner.schema.conversion import kind_of, shown
+from provisioner.schema.elsewhere import SHORT_NAMES
+from provisioner.schema.registry import ModuleInfo
+
+FREE_FORM = COMMANDS | {
+    "add_host", "group_by", "import_playbook", "import_role", "import_tasks", "include", "include_role", "include_tasks", "include_vars",
+    "meta", "set_fact",
+}  # fmt: skip
+"""Actions whose text may be a free form even where no declaration says so."""
+
+_EXPLICIT = ("action", "local_action")
+_OUR_PREFIXES = ("ansible.builtin.", "ansible.legacy.")
+
+
+@dataclass(frozen=True)
+class Call:
+    """The key of a task that is its action, and the value there."""
+
+    key: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Action:
+    """A task's action, read. ``key``: the task's key that gives it; ``local``: it was a ``local_action``."""
+
+    key: str
+    name: str
+    written: str
+    args: Mapping[str, Any]
+    args_template: str | None = None
+    info: ModuleInfo | None = None
+    local: bool = False
+
+
+class ActionReader:
+    """Reads actions; what a name means is looked up once."""
+
+    def __init__(self, context: LoadContext) -> None:
+        self._context = context
+        self._declared: dict[str, Module | None] = {}
+
+    def find(self, name: str, scope: Scope) -> ModuleInfo | None:
+        """The module a name means here."""
+        return self._context.registry.find(name, scope.collections)
+
+    def is_action(self, key: object, scope: Scope) -> bool:
+        """Whether a task's key is an action we know."""
+        return isinstance(key, str) and (key in _EXPLICIT or self.find(key, scope) is not None)
+
+    def canonical(self, name: str) -> str:
+        """The name that ``Task.action`` has: ours where we have the module, else as written without ``ansible.builtin.``."""
+        return self._canonical(name, self._context.registry.find(name))
+
+    def _canonical(self, name: str, info: ModuleInfo | None) -> str:
+        if info is not None:
+            return info.full_name if info.origin == "collection" else info.name
+        for prefix in _OUR_PREFIXES:
+            if name.startswith(prefix):
+                return name[len(prefix) :]
+        return name
+
+    def declaration(self, info: ModuleInfo | None) -> Module | None:
+        """The declaration of a module that has one; a broken module file is reported once."""
+        if info is None or not info.declared:
+            return None
+        key = info.full_name if info.path is None else str(info.path)
+        if key not in self._declared:
+            try:
+                self._declared[key] = info.module
+            except InputError as error:
+                self._declared[key] = None
+                for item in error.diagnostics:
+                    self._context.diagnostics.add(item)
+        return self._declared[key]
+
+    def unsupported(self, name: str, data: Mapping[str, Any], report: Reporter, scope: Scope) -> bool:
+        """Report a module we do not have; True when it exists elsewhere, so that the task may stay and fail when it is reached."""
+        stripped = self._canonical(name, None)
+        help_ = self._context.registry.nearest(name)
+        place = report.at(name) if name in data else report.at()
+        if "." not in stripped and stripped not in SHORT_NAMES:
+            report.error(f"unknown module {name!r}", place, help=help_, code="unknown-module")
+            return False
+        doubtful = not scope.sure or scope.tolerated or data.get("when") is not None or data.get("ignore_errors")
+        message = f"module {name!r} is not supported"
+        why = "it belongs to Ansible or to a collection, and has no counterpart here"
+        if doubtful:
+            report.warning(message, place, why=f"{why}; the task fails if it is reached", help=help_, code="unsupported-module")
+        else:
+            report.error(message, place, why=why, help=help_, code="unsupported-module")
+        return True
+
+    def read(self, call: Call, data: Mapping[str, Any], report: Reporter, scope: Scope) -> Action | None:
+        """The action with its arguments; None after reporting what is wrong."""
+        written, value, inner = call.key, call.value, None
+        if written in _EXPLICIT:
+            explicit = self._explicit(call, report)
+            if explicit is None:
+                return None
+            written, value, inner = explicit
+        info = self.find(written, scope)
+        if info is None and written not in data and not self.unsupported(written, data, report, scope):
+            return None
+        name = self._canonical(written, info)
+        if written.rpartition(".")[2] == "include":
+            why = "Ansible removed it; it is read as include_tasks"
+            report.warning("include is gone", report.at(call.key), why=why, help="use include_tasks or import_tasks", code="removed")
+        module = self.declaration(info)
+        free = name in FREE_FORM or (module is not None and bool(module.free_form))
+        own, template = self._arguments(value, name, free, report.value_at(call.key), report)
+        more, more_template = self._more(data.get("args"), name, report)
+        args = {**more, **own, **(inner if isinstance(inner, dict) else {})}
+        return Action(call.key, name, written, args, template or more_template, info, call.key == "local_action")
+
+    def _explicit(self, call: Call, report: Reporter) -> tuple[str, Any, Any] | None:
+        """Name, arguments and inner ``args`` of ``action:`` and ``local_action:``."""
+        value = call.value
+        if isinstance(value, str) and value.strip():
+            name, rest = action_and_rest(value)
+            return name, rest, None
+        if isinstance(value, dict) and isinstance(value.get("module"), str):
+            name, rest = action_and_rest(value["module"])
+            others = {key: child for key, child in value.items() if key not in ("module", "args")}
+            inner = value.get("args")
+            if rest:
+                parsed, _ = self._arguments(rest, name, name in FREE_FORM, report.value_at(call.key), report)
+                others = {**others, **parsed}
+            return name, others, inner
+        why = f"{call.key} takes a text that starts with a module, or a mapping with 'module'"
+        report.error("this task has no action", report.value_at(call.key), why=why, code="no-action")
+        return None
+
+    def _arguments(self, value: Any, name: str, free: bool, place: Span, report: Reporter) -> tuple[dict[str, Any], str | None]:
+        """Arguments written at the action: none, a mapping, or a text."""
+        if value is None:
+            return {}, None
+        if isinstance(value, dict):
+            return {str(key): child for key, child in value.items()}, None
+        if isinstance(value, str):
+            if not free and _is_one_template(value):
+                return {}, value
+            try:
+                return dict(parse(value, command=name in COMMANDS)), None
+            except ArgumentTextError as error:
+                report.error(f"arguments of {name}: {error}", place, help="close it, or write the arguments as a mapping", code="arguments")
+                return {}, None
+        help_ = "write a mapping of options" if not free else "quote the text"
+        report.error(f"{name} takes a mapping or a text, not {kind_of(value)}", place, help=help_, code="arguments")
+        return {}, None
+
+    def _more(self, value: Any, name: str, report: Reporter) -> tuple[dict[str, Any], str | None]:
+        """The ``args:`` keyword."""
+        if value is None or isinstance(value, dict) or (isinstance(value, str) and not has_template(value) and "=" in value):
+            return self._arguments(value, name, False, report.value_at("args"), report)
+        if isinstance(value, str) and has_template(value):
+            return {}, value
+        report.error(f"args takes a mapping or a template, not {shown(value)}", report.value_at("args"), code="arguments")
+        return {}, None
+
+
+def _is_one_template(text: str) -> bool:
+    stripped = text.strip()
+    return stripped.startswith("{{") and stripped.endswith("}}") and stripped.count("{{") == 1

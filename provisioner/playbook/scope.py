@@ -1,0 +1,98 @@
+"""What surrounds the entries being read: file, role, variables known before the run, and how sure it is that they run."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from provisioner.diagnostics import Diagnostics, Span
+from provisioner.playbook.model import RoleSource
+from provisioner.schema.registry import Registry
+
+DEFAULT_ROLES_PATH = ("~/.ansible/roles", "/usr/share/ansible/roles", "/etc/ansible/roles")
+DEFAULT_COLLECTIONS_PATH = ("~/.ansible/collections", "/usr/share/ansible/collections")
+
+
+def _expanded(*folders: str) -> tuple[Path, ...]:
+    return tuple(Path(folder).expanduser() for folder in folders)
+
+
+@dataclass
+class LoadContext:
+    """What loading needs from outside.
+
+    diagnostics       takes every problem found
+    registry          finds modules; ``library/`` folders met on the way are added to it
+    vault             decrypts vaulted files and ``!vault`` values: ``(ciphertext, span) -> value``
+    render            renders a name of a static import from variables known before the run; raises ``ProvisionError``,
+                      ``UnknownValueError`` or ``LookupError`` where it cannot. None: such names are errors
+    check_template    looks at a text (a template, or an expression when the second argument is true) and returns what is wrong with its
+                      syntax, or None
+    lookups           names of known lookups, for ``with_X``; None does not check them
+    extra_vars        ``-e``: they win over all others in names of imports
+    follow_includes   also read files and roles that literal ``include_tasks`` and ``include_role`` name, so that mistakes there are found
+                      before the run
+    """
+
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    registry: Registry = field(default_factory=Registry)
+    vault: Callable[[str, Span], Any] | None = None
+    render: Callable[[str, Mapping[str, Any]], Any] | None = None
+    check_template: Callable[[str, bool], str | None] | None = None
+    lookups: Collection[str] | None = None
+    roles_path: tuple[Path, ...] = field(default_factory=lambda: _expanded(*DEFAULT_ROLES_PATH))
+    collections_path: tuple[Path, ...] = field(default_factory=lambda: _expanded(*DEFAULT_COLLECTIONS_PATH))
+    extra_vars: Mapping[str, Any] = field(default_factory=dict)
+    follow_includes: bool = True
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The surroundings of a list of entries.
+
+    file        the file they stand in, as shown to people
+    folder      that of the playbook
+    sure        nothing around them makes it doubtful that they run
+    tolerated   something around them copes with failure (``rescue``, ``ignore_errors``)
+    notify      what blocks around them notify
+    chain       files and roles being read, outermost first; finds circles
+    """
+
+    file: str
+    folder: Path
+    role: RoleSource | None = None
+    handlers: bool = False
+    sure: bool = True
+    tolerated: bool = False
+    collections: tuple[str, ...] = ()
+    vars: Mapping[str, Any] = field(default_factory=dict)
+    notify: tuple[Any, ...] = ()
+    chain: tuple[str, ...] = ()
+
+    def inside(
+        self,
+        variables: Mapping[str, Any] | None = None,
+        *,
+        doubtful: bool = False,
+        tolerated: bool = False,
+        notify: tuple[Any, ...] = (),
+        collections: tuple[str, ...] = (),
+    ) -> Scope:
+        """The scope inside a block, import or role with these properties."""
+        if not (variables or doubtful or tolerated or notify or collections):
+            return self
+        return replace(
+            self,
+            vars=ChainMap(dict(variables), dict(self.vars)) if variables else self.vars,
+            sure=self.sure and not doubtful,
+            tolerated=self.tolerated or tolerated,
+            notify=self.notify + notify,
+            collections=collections or self.collections,
+        )
+
+    def entering(self, file: str, role: RoleSource | None = None) -> Scope:
+        """The scope inside another file."""
+        return replace(self, file=file, role=role if role is not None else self.role, chain=(*self.chain, file))
