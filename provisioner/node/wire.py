@@ -7,7 +7,7 @@ Messages of the controller (``type``):
 
     hello    version, mode ("apply" | "plan"), who, lock_wait, cache, login (user name of the connection)   → hello | refused
     code     files: {module name: source}: sources of modules that later steps use,
-             keys: {module name: sha256 of the source}, under which the compiled form is cached             (no answer)
+             keys: {module name: digest} under which the compiled form is cached                             (no answer)
     steps    id, steps: [step…]; runs them in order and stops after the first that fails                    → reply per step, then done
     blob     sha256, last, error (why there is none, or ""); body = next piece of a content the agent asked for with ``need``
     journal  add: [text…], done: [text…]: handlers notified and not yet run                                 (no answer)

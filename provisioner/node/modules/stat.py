@@ -137,11 +137,27 @@ def _flags(node: Node, path: str, state: FileState) -> dict[str, Any]:
     except Fail:
         return nothing
     names = {
-        "A": "noatime", "a": "append", "c": "compressed", "C": "nocow", "d": "nodump", "D": "dirsync", "e": "extents",
+        "A": "noatime",
+        "a": "append",
+        "c": "compressed",
+        "C": "nocow",
+        "d": "nodump",
+        "D": "dirsync",
+        "e": "extents",
         "E": "encrypted",
-        "h": "blocksize", "i": "immutable", "I": "indexed", "j": "journalled", "N": "inline", "s": "zero", "S": "synchronous", "t": "notail",
-        "T": "blockroot", "u": "undelete", "X": "compressedraw", "Z": "compresseddirty",
-    }  # fmt: skip
+        "h": "blocksize",
+        "i": "immutable",
+        "I": "indexed",
+        "j": "journalled",
+        "N": "inline",
+        "s": "zero",
+        "S": "synchronous",
+        "t": "notail",
+        "T": "blockroot",
+        "u": "undelete",
+        "X": "compressedraw",
+        "Z": "compresseddirty",
+    }
     return {"attributes": [names[letter] for letter in letters or "" if letter in names], "attr_flags": letters or "", "version": None}
 
 
