@@ -1,0 +1,171 @@
+"""Packs what an agent is made of: the loader that the first stage runs, and the sources of everything that each agent gets.
+
+Sources travel without docstrings, comments and annotations, but every statement stays on its line, so that tracebacks are right.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import marshal
+import os
+import threading
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import provisioner
+
+ROOT = Path(provisioner.__file__).parent
+LOADER = "provisioner.node.loader"
+APART = ("modules",)
+"""Folders of ``node`` that are sent only when a step needs something of theirs."""
+
+
+@dataclass(frozen=True)
+class Payload:
+    """What follows the start command on stdin: the compressed loader, then the compressed sources; ``key`` names them in the cache."""
+
+    loader: bytes
+    sources: bytes
+    key: str
+
+    @property
+    def data(self) -> bytes:
+        """Both parts as they are sent."""
+        return self.loader + self.sources
+
+
+def core_files() -> Iterator[tuple[str, Path]]:
+    """Name and file of every module that an agent always gets."""
+    yield "provisioner", ROOT / "node" / "__init__.py"
+    for file in sorted((ROOT / "node").rglob("*.py")):
+        parts = file.relative_to(ROOT).with_suffix("").parts
+        if parts[1] not in APART:
+            yield ".".join(("provisioner", *parts)).removesuffix(".__init__"), file
+
+
+_payload: Payload | None = None
+_packing = threading.Lock()
+
+
+def payload() -> Payload:
+    """What an agent is made of, packed once per process and kept between processes."""
+    global _payload
+    with _packing:
+        if _payload is None:
+            sources = {name: file.read_bytes() for name, file in core_files()}
+            sources["provisioner"] = b""
+            _payload = _kept(sources) or _keep(sources)
+        return _payload
+
+
+def _kept(sources: Mapping[str, bytes]) -> Payload | None:
+    """The payload as an earlier process packed it, if only we could have written it."""
+    try:
+        with _kept_path(sources).open("rb") as file:
+            state = os.fstat(file.fileno())
+            if state.st_uid != os.geteuid() or state.st_mode & 0o022:
+                return None
+            size = int.from_bytes(file.read(4), "big")
+            loader, packed = file.read(size), file.read()
+    except OSError:
+        return None
+    key = hashlib.sha256(packed).hexdigest()
+    return Payload(loader, packed, key) if len(loader) == size and packed else None
+
+
+def _keep(sources: Mapping[str, bytes]) -> Payload:
+    made = pack(sources)
+    path = _kept_path(sources)
+    draft = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft.write_bytes(len(made.loader).to_bytes(4, "big") + made.data)
+        draft.chmod(0o600)
+        draft.rename(path)
+    except OSError:
+        pass  # a home that cannot be written costs a tenth of a second at each start, no more
+    return made
+
+
+def _kept_path(sources: Mapping[str, bytes]) -> Path:
+    digest = hashlib.sha256(b"\0".join(name.encode() + b"\0" + source for name, source in sorted(sources.items()))).hexdigest()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "provision" / f"agent-{digest[:32]}"
+
+
+def pack(sources: Mapping[str, bytes]) -> Payload:
+    """Compress sources: comments and docstrings go, line numbers stay."""
+    lean = {name: strip(source.decode()) for name, source in sorted(sources.items())}
+    loader = zlib.compress(lean[LOADER].encode(), 9)
+    packed = zlib.compress(marshal.dumps(lean, 2), 9)
+    return Payload(loader, packed, hashlib.sha256(packed).hexdigest())
+
+
+def strip(source: str) -> str:
+    """The source without what only people and checkers read."""
+    lines = source.encode().split(b"\n")
+    tree = ast.parse(source)
+    texts = {number for node in ast.walk(tree) if isinstance(node, ast.Constant | ast.JoinedStr) for number in _lines_after_first(node)}
+    for number, line in enumerate(lines, 1):
+        if number not in texts and line.lstrip().startswith(b"#"):
+            lines[number - 1] = b""
+    for first, start, last, stop, instead in sorted(_needless(tree, lines), reverse=True):
+        head, tail = lines[first][:start] + instead, lines[last][stop:]
+        lines[first : last + 1] = [head + tail] if first == last else [head, *[b""] * (last - first - 1), tail]
+    return _narrow(b"\n".join(lines).decode())
+
+
+def _lines_after_first(node: ast.Constant | ast.JoinedStr) -> range:
+    return range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
+
+
+Cut = tuple[int, int, int, int, bytes]
+"""First line and column, last line and column (from 0), and what stands there instead."""
+
+
+def _needless(tree: ast.Module, lines: list[bytes]) -> Iterator[Cut]:
+    """Imports for type checkers, docstrings, and annotations of functions; those of class bodies are data."""
+    for block in tree.body:
+        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING" and not block.orelse:
+            yield *_from(block.lineno, 0), *_to(block), b""
+            block.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            for statement in node.body:
+                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str):
+                    alone = len(node.body) == 1 and not isinstance(node, ast.Module)
+                    yield *_from(statement.lineno, statement.col_offset), *_to(statement), b"0" if alone else b""
+        if isinstance(node, ast.FunctionDef):
+            given = node.args
+            for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
+                if arg is not None and arg.annotation is not None:
+                    yield *_from(arg.lineno, arg.col_offset + len(arg.arg.encode())), *_to(arg.annotation), b""
+            if node.returns is not None and node.returns.lineno == node.returns.end_lineno:
+                arrow = lines[node.returns.lineno - 1].rindex(b"->", 0, node.returns.col_offset)
+                yield *_from(node.returns.lineno, arrow), *_to(node.returns), b""
+
+
+def _from(line: int, column: int) -> tuple[int, int]:
+    return line - 1, column
+
+
+def _to(node: ast.expr | ast.stmt) -> tuple[int, int]:
+    return (node.end_lineno or node.lineno) - 1, node.end_col_offset or 0
+
+
+def _narrow(source: str) -> str:
+    """One blank for each four that indent a line, outside of texts that span lines."""
+    texts = {
+        number
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant | ast.JoinedStr)
+        for number in _lines_after_first(node)
+    }
+    lines = source.split("\n")
+    for number, line in enumerate(lines, 1):
+        depth, odd = divmod(len(line) - len(line.lstrip(" ")), 4)
+        if number not in texts and not odd:
+            lines[number - 1] = " " * depth + line[4 * depth :]
+    return "\n".join(lines)
