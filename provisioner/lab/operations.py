@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shutil
@@ -15,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from provisioner.errors import ProvisionError, UsageError
-from provisioner.lab import backends, image, keys, listing, machine, model, network, seed, server, simulator, state
+from provisioner.lab import backends, image, keys, listing, machine, model, network, repository, seed, server, simulator, state
 from provisioner.lab.backends import Backend
 from provisioner.lab.docker import Engine
 from provisioner.lab.image import Progress
@@ -66,7 +65,7 @@ def up(
         state.save(lab)
         lab = _with_limits(lab, count)
         root = engine.prepare(lab, base, say)
-        return _bring_up(lab, engine, root, count, say)
+        return _bring_up(lab, engine, root, base, count, say)
 
 
 def _planned(base: Path, name: str, backend: str, suite: str | None, gpus: tuple[str, ...] | None) -> Lab:
@@ -100,7 +99,7 @@ def _with_limits(lab: Lab, count: int) -> Lab:
     return lab
 
 
-def _bring_up(lab: Lab, engine: Backend, root: Path, count: int, say: Progress) -> Lab:
+def _bring_up(lab: Lab, engine: Backend, root: Path, base: Path, count: int, say: Progress) -> Lab:
     """Remove what is surplus, start what is missing, wait for all, write the lists."""
     alive = {node.index: node for node in lab.nodes if node.index <= count and engine.running(lab, node) and _usable(lab, node, engine)}
     public_key = keys.ensure_user_key(lab)
@@ -118,7 +117,7 @@ def _bring_up(lab: Lab, engine: Backend, root: Path, count: int, say: Progress) 
     state.save(lab)
     state.put(lab.known_hosts, keys.known_hosts(lab))
     state.put(lab.inventory, listing.text(lab))
-    _serve_repository(lab, say)
+    _serve_repository(lab, base, say)
     fresh = [node for node in nodes if node.index in private]
     if fresh:
         say(f"starting {len(fresh)} {lab.suite} node{'s' if len(fresh) > 1 else ''} with {engine.name}")
@@ -152,12 +151,11 @@ def _simulator(lab: Lab) -> seed.Seed:
     return install
 
 
-def _serve_repository(lab: Lab, say: Progress) -> None:
-    repository = importlib.import_module("provisioner.lab.repository")
-    folder = lab.folder / "repository"
+def _serve_repository(lab: Lab, base: Path, say: Progress) -> None:
+    folder = base / "repository"
     if not folder.exists():
-        say("building the local NVIDIA repository (a simulation of its layout)")
-    server.start(lab, repository.build(folder))
+        say("building the local NVIDIA repository once (a simulation of its layout)")
+    server.start(lab, repository.build(folder).folder)
 
 
 def _wait(lab: Lab, engine: Backend, nodes: Sequence[Node]) -> None:
@@ -256,13 +254,19 @@ def _engines(lab: Lab) -> list[Backend]:
 
 
 def purge(*, folder: Path | None = None) -> list[str]:
-    """Delete the cached images that no lab stands on, also the engines' copies; returns the names of the deleted ones."""
+    """Delete the cached images that no lab stands on, also the engines' copies, and the package repository when there is no lab.
+
+    Returns the names of the deleted images.
+    """
     _require_root("down")
     for name in ("docker", "podman"):
         engine = Engine(name)
         if not engine.unusable():
             engine.remove_unused()
-    return image.remove_unused(state.base_folder(folder))
+    base = state.base_folder(folder)
+    if not state.names(base) and (base / "repository").exists():
+        shutil.rmtree(base / "repository")
+    return image.remove_unused(base)
 
 
 def list_labs(*, folder: Path | None = None) -> list[Lab]:

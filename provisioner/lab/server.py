@@ -53,10 +53,11 @@ def stop(lab: Lab) -> None:
 
 def _process(lab: Lab) -> int | None:
     """The server's process, found by its command line: a recorded number may belong to somebody else by now."""
-    wanted = f"\0{_PROGRAM}\0{lab.folder}/".encode()
+    end = f"\0{lab.gateway}\0{REPOSITORY_PORT}\0".encode()
     for path in Path("/proc").glob("[0-9]*"):
         try:
-            if wanted in (path / "cmdline").read_bytes():
+            words = (path / "cmdline").read_bytes()
+            if words.endswith(end) and f"\0{_PROGRAM}\0".encode() in words:
                 return int(path.name)
         except OSError:
             continue  # it ended while we looked
