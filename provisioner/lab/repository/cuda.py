@@ -72,12 +72,17 @@ def toolkits() -> Iterator[Package]:
     for short, releases in TOOLKITS.items():
         for release in releases:
             yield from _toolkit(short, *release)
-    for short, releases in TOOLKITS.items():
-        yield _config(short, releases[-1][0])
+    for short in TOOLKITS:
+        yield _config(short)
     by_major = {short.split(".")[0]: short for short in TOOLKITS}
     for major, short in by_major.items():
         full = f"{TOOLKITS[short][-1][0]}-1"
-        yield Package(f"cuda-toolkit-{major}", full, f"CUDA Toolkit {major} meta-package", {"Depends": f"cuda-toolkit-{_dashed(short)} (>= {full[:-2]})"})
+        yield Package(
+            f"cuda-toolkit-{major}",
+            full,
+            f"CUDA Toolkit {major} meta-package",
+            {"Depends": f"cuda-toolkit-{_dashed(short)} (>= {full[:-2]})"},
+        )
     last = list(TOOLKITS)[-1]
     full = f"{TOOLKITS[last][-1][0]}-1"
     dashed = _dashed(last)
@@ -113,7 +118,9 @@ def _toolkit(short: str, release: str, nvcc: str, driver: str) -> Iterator[Packa
             f"{home}/lib64": Entry(link="targets/x86_64-linux/lib"),
         },
     )
-    yield Package(f"cuda-libraries-{dashed}", full, f"CUDA Libraries {short} meta-package", {"Depends": f"cuda-cudart-{dashed} (>= {nvcc})"})
+    yield Package(
+        f"cuda-libraries-{dashed}", full, f"CUDA Libraries {short} meta-package", {"Depends": f"cuda-cudart-{dashed} (>= {nvcc})"}
+    )
     yield Package(
         f"cuda-toolkit-{dashed}",
         full,
@@ -134,11 +141,14 @@ def _toolkit(short: str, release: str, nvcc: str, driver: str) -> Iterator[Packa
         f"cuda-compat-{dashed}",
         f"{driver}-1",
         f"CUDA Compatibility Platform {short}",
-        files={f"{home}/compat/libcuda.so.{driver}": Entry(library("libcuda.so.1")), f"{home}/compat/libcuda.so.1": Entry(link=f"libcuda.so.{driver}")},
+        files={
+            f"{home}/compat/libcuda.so.{driver}": Entry(library("libcuda.so.1")),
+            f"{home}/compat/libcuda.so.1": Entry(link=f"libcuda.so.{driver}"),
+        },
     )
 
 
-def _config(short: str, release: str) -> Package:
+def _config(short: str) -> Package:
     """The links below /usr/local and the loader's path of one toolkit."""
     major, minor = short.split(".")
     values = {"short": short, "major": major, "priority": int(major) * 10 + int(minor)}
@@ -146,7 +156,11 @@ def _config(short: str, release: str) -> Package:
         f"cuda-toolkit-{_dashed(short)}-config-common",
         f"{TOOLKITS[short][-1][1]}-1",
         f"Common config package for CUDA Toolkit {short}",
-        files={f"/etc/ld.so.conf.d/{values['priority']}_cuda-{_dashed(short)}.conf": text(f"/usr/local/cuda-{short}/targets/x86_64-linux/lib\n")},
+        files={
+            f"/etc/ld.so.conf.d/{values['priority']}_cuda-{_dashed(short)}.conf": text(
+                f"/usr/local/cuda-{short}/targets/x86_64-linux/lib\n"
+            )
+        },
         scripts={"postinst": _LINK.format(**values), "prerm": _UNLINK.format(**values)},
         architecture="all",
     )
@@ -156,7 +170,9 @@ def keyring(distribution: str, url: str, key: bytes, version: str) -> Package:
     """cuda-keyring: the key, the source list, and on Ubuntu the pin that gives the repository precedence over the archive."""
     files = {
         "/usr/share/keyrings/cuda-archive-keyring.gpg": Entry(key),
-        f"/etc/apt/sources.list.d/cuda-{distribution}-x86_64.list": text(f"deb [signed-by=/usr/share/keyrings/cuda-archive-keyring.gpg] {url} /\n"),
+        f"/etc/apt/sources.list.d/cuda-{distribution}-x86_64.list": text(
+            f"deb [signed-by=/usr/share/keyrings/cuda-archive-keyring.gpg] {url} /\n"
+        ),
     }
     if distribution.startswith("ubuntu"):
         files["/etc/apt/preferences.d/cuda-repository-pin-600"] = text(_PIN)

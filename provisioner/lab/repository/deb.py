@@ -31,8 +31,8 @@ def text(content: str, mode: int = 0o644) -> Entry:
 class Package:
     """One version of one package.
 
-    ``relations`` are control fields such as Depends; ``files`` maps absolute paths to entries; ``scripts`` maps postinst and the like to shell
-    text; ``conffiles`` are paths that dpkg must not overwrite.
+    ``relations`` are control fields such as Depends; ``files`` maps absolute paths to entries; ``scripts`` maps postinst and the like
+    to shell text; ``conffiles`` are paths that dpkg must not overwrite.
     """
 
     name: str

@@ -236,7 +236,9 @@ def debian(version: str) -> Iterator[Package]:
     )
     needs = f"libcuda1 (= {full}), nvidia-smi (= {full}), nvidia-persistenced (= {full}), nvidia-alternative (= {full})"
     yield package("nvidia-driver", "NVIDIA metapackage", f"{needs}, nvidia-kernel-dkms (= {full}) | nvidia-kernel-{version}")
-    yield from _metapackages(version, full, f"nvidia-driver (= {full}), nvidia-kernel-dkms (= {full})", f"{needs}, nvidia-kernel-open-dkms (= {full})")
+    yield from _metapackages(
+        version, full, f"nvidia-driver (= {full}), nvidia-kernel-dkms (= {full})", f"{needs}, nvidia-kernel-open-dkms (= {full})"
+    )
 
 
 # Ubuntu's names, in its own archive and in the CUDA repository
@@ -270,7 +272,7 @@ def ubuntu(version: str, revision: str, *, flavour: str = "", archive: bool = Fa
     yield package(f"nvidia-kernel-common{tail}", "Shared files used with the kernel module")
     yield package(f"nvidia-kernel-source{tail}", "NVIDIA kernel source package", f"nvidia-kernel-common{tail} (= {full})")
     modules = [f"nvidia-dkms{tail}", f"nvidia-dkms{tail}-open"]
-    for module, other in zip(modules, reversed(modules)):
+    for module, other in (modules, modules[::-1]):
         yield package(
             module,
             "NVIDIA DKMS package",
@@ -294,7 +296,9 @@ def ubuntu(version: str, revision: str, *, flavour: str = "", archive: bool = Fa
     base = f"{compute}, libnvidia-cfg1{tail} (= {full}), {daemon}"
     for suffix, module in (("", modules[0]), ("-open", modules[1])):
         yield package(f"nvidia-headless{tail}{suffix}", "NVIDIA headless metapackage", f"{base}, {module} (= {full})")
-        yield package(f"nvidia-driver{tail}{suffix}", "NVIDIA driver metapackage", f"{base}, nvidia-utils{tail} (= {full}), {module} (= {full})")
+        yield package(
+            f"nvidia-driver{tail}{suffix}", "NVIDIA driver metapackage", f"{base}, nvidia-utils{tail} (= {full}), {module} (= {full})"
+        )
     if not archive:
         driver, opened = f"nvidia-driver{tail} (= {full})", f"nvidia-driver{tail}-open (= {full})"
         yield from _metapackages(version, full, driver, opened)

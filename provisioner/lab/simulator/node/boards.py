@@ -103,8 +103,8 @@ class T4(Board):
 class Ampere(Board):
     architecture, compute_capability = "Ampere", "8.0"
     thresholds, idle_temperature = (92, 89, 85), 33
-    application_clocks = (1215, 1095)
-    mig = "stored"
+    application_clocks: tuple[int, int] | None = (1215, 1095)
+    mig: str | None = "stored"
 
 
 class A100Sxm40(Ampere):

@@ -304,7 +304,10 @@ _COMMON = (
     Field("gpu_serial", lambda _s, g: g.serial),
     Field("gpu_uuid", lambda _s, g: g.uuid),
 )
-REMAPPED_FIELDS = (*_COMMON, *(Field(f"remapped_rows.{key}", _remapped(key)) for key in ("correctable", "uncorrectable", "pending", "failure")))
+REMAPPED_FIELDS = (
+    *_COMMON,
+    *(Field(f"remapped_rows.{key}", _remapped(key)) for key in ("correctable", "uncorrectable", "pending", "failure")),
+)
 # Values of a process come from the entry that query() puts in the getter's place.
 APPLICATION_FIELDS = (
     *_COMMON,
@@ -350,7 +353,7 @@ def query(session: Session, options: Mapping[str, str]) -> int:
             raise Failure(f'Field "{name}" is not a valid field to query.\n\n', INVALID)
         fields.append(names[name])
     if "--format" not in options:
-        raise Failure('"--format=" switch is missing. Please run \'nvidia-smi -h\' for help.\n\n', INVALID)
+        raise Failure("\"--format=\" switch is missing. Please run 'nvidia-smi -h' for help.\n\n", INVALID)
     modifiers = options["--format"].split(",")
     if any(modifier not in ("csv", "noheader", "nounits") for modifier in modifiers):
         raise Failure("Format modifier is not recognized.\n", INVALID)

@@ -1,8 +1,8 @@
 """The kernel's side of simulated GPUs: /proc/driver/nvidia, /sys/module, PCI functions, /proc/modules, device nodes.
 
-``/proc`` and ``/sys`` cannot be written, so a folder that holds our entries and links to all the real ones is bound over the few folders that
-need more. Where mounting is not allowed, the same tree still lies in ``/run/provision-sim/root``, the path that ``/etc/provision-sim/root``
-names, and readers may put it in front of ``/proc`` and ``/sys``.
+``/proc`` and ``/sys`` cannot be written, so a folder that holds our entries and links to all the real ones is bound over the few
+folders that need more. Where mounting is not allowed, the same tree still lies in ``/run/provision-sim/root``, the path that
+``/etc/provision-sim/root`` names, and readers may put it in front of ``/proc`` and ``/sys``.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _driver(machine: Machine, folder: str) -> None:
 
 _PARAMETERS = (
     "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\n"
-    "EnableGpuFirmware: 18\nRmProfilingAdminOnly: 1\nPreserveVideoMemoryAllocations: 0\nRegistryDwords: \"\"\n"
+    'EnableGpuFirmware: 18\nRmProfilingAdminOnly: 1\nPreserveVideoMemoryAllocations: 0\nRegistryDwords: ""\n'
 )
 
 
@@ -204,6 +204,7 @@ def _functions(machine: Machine, folder: str) -> None:
             continue
         lost = gpu.fault == "lost"
         board = gpu.board
+        subclass = board.pci_class >> 8 & 0xFF
         generation, width = gpu.link
         speeds = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0"}
         files = {
@@ -220,7 +221,7 @@ def _functions(machine: Machine, folder: str) -> None:
             "current_link_width": str(width),
             "max_link_speed": f"{speeds[board.link_generation]} GT/s PCIe",
             "max_link_width": str(board.link_width),
-            "modalias": f"pci:v000010DEd{board.device_id:08X}sv000010DEsd{board.subsystem_id:08X}bc03sc{board.pci_class >> 8 & 0xFF:02X}i00",
+            "modalias": f"pci:v000010DEd{board.device_id:08X}sv000010DEsd{board.subsystem_id:08X}bc03sc{subclass:02X}i00",
             "resource": "\n".join(["0x0000000000000000 0x0000000000000000 0x0000000000000000"] * 13),
         }
         for name, value in files.items():

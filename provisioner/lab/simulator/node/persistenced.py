@@ -51,8 +51,8 @@ def main(argv: list[str] | None = None) -> int:
     """Start the daemon; returns in the parent once it is ready."""
     try:
         options = Options(sys.argv[1:] if argv is None else argv)
-    except ValueError as problem:
-        sys.stderr.write(f"nvidia-persistenced: {problem}\n")
+    except ValueError as refused:
+        sys.stderr.write(f"nvidia-persistenced: {refused}\n")
         return 1
     paths = Paths()
     if options.help:

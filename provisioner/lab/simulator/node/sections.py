@@ -4,73 +4,23 @@ from __future__ import annotations
 
 from . import fields
 from .document import BLOCK, Generated, Line, Section
-from .fields import DEPRECATED
 from .gpu import COMPUTE_MODES, Gpu
+from .values import errors, field, gsp, of, retired, until, with_ecc, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from .document import Value
     from .smi import Session
-
-
-def _of(get: Callable[[Gpu], object], unit: str = "") -> Value:
-    """A reading of the GPU; None becomes N/A, decimals get two places."""
-
-    def value(_session: Session, gpu: Gpu) -> str | None:
-        found = get(gpu)
-        if found is None:
-            return None
-        return f"{found:.2f}{unit}" if isinstance(found, float) else f"{found}{unit}"
-
-    return value
-
-
-def _field(name: str) -> Value:
-    """A value that ``--query-gpu`` has too, without the brackets of a missing one."""
-    field = fields.known("--query-gpu", 9999)[name]
-    return lambda session, gpu: field.value(session, gpu, units=True).strip("[]")
-
-
-def _until(branch: int, value: Value | str) -> Value:
-    """A value that reads as deprecated from a branch on."""
-
-    def get(session: Session, gpu: Gpu) -> str | None:
-        if session.branch >= branch:
-            return DEPRECATED
-        return value if isinstance(value, str) else value(session, gpu)
-
-    return get
-
-
-def _gsp(session: Session, gpu: Gpu) -> str | None:
-    return session.version if fields.gsp(session, gpu) and gpu.board.architecture != "Volta" else None
-
-
-def _errors(kind: str, since: str) -> Value:
-    return _of(lambda gpu: gpu.errors(kind, since))
-
-
-def _with_ecc(text: str) -> Value:
-    return _of(lambda gpu: None if gpu.errors("corrected", "volatile") is None else text)
-
-
-def _retired(text: str, *, double: bool = False) -> Value:
-    return _of(lambda gpu: (str(gpu.kept["uncorrected"]) if double else text) if gpu.board.page_retirement else None)
-
-
-def _yes(key: str) -> Value:
-    return _of(lambda gpu: "Yes" if gpu.kept.get(key) else "No")
 
 
 def _ecc(since: str) -> tuple[Line, ...]:
     return (
-        Line("SRAM Correctable", "sram_correctable", _with_ecc("0")),
-        Line("SRAM Uncorrectable Parity", "sram_uncorrectable_parity", _with_ecc("0")),
-        Line("SRAM Uncorrectable SEC-DED", "sram_uncorrectable_secded", _with_ecc("0")),
-        Line("DRAM Correctable", "dram_correctable", _errors("corrected", since)),
-        Line("DRAM Uncorrectable", "dram_uncorrectable", _errors("uncorrected", since)),
+        Line("SRAM Correctable", "sram_correctable", with_ecc("0")),
+        Line("SRAM Uncorrectable Parity", "sram_uncorrectable_parity", with_ecc("0")),
+        Line("SRAM Uncorrectable SEC-DED", "sram_uncorrectable_secded", with_ecc("0")),
+        Line("DRAM Correctable", "dram_correctable", errors("corrected", since)),
+        Line("DRAM Uncorrectable", "dram_uncorrectable", errors("uncorrected", since)),
     )
 
 
@@ -85,7 +35,7 @@ def _reasons(kind: str, tag: str, *, since: int, until: int) -> Section:
         ("Sync Boost", "sync_boost"),
         ("SW Thermal Slowdown", "sw_thermal_slowdown"),
     )
-    lines = [Line(label, f"{tag}_{name}", _field(f"clocks_event_reasons.{name}")) for label, name in names]
+    lines = [Line(label, f"{tag}_{name}", field(f"clocks_event_reasons.{name}")) for label, name in names]
     last = Line("Display Clock Setting", f"{tag}_display_clocks_setting", "Not Active")
     return Section(f"Clocks {kind} Reasons", f"{tag}s", *lines, last, since=since, until=until)
 
@@ -105,7 +55,7 @@ def _temperature(_session: Session, gpu: Gpu) -> Sequence[Line]:
             for (label, short), degrees in zip(names, gpu.board.thresholds)
         ),
         Line("GPU Target Temperature", "gpu_target_temperature"),
-        Line("Memory Current Temp", "memory_temp", _of(lambda gpu: gpu.memory_temperature, " C")),
+        Line("Memory Current Temp", "memory_temp", of(lambda gpu: gpu.memory_temperature, " C")),
         Line(f"Memory Max Operating{word} Temp", f"gpu_temp_max_mem{tag}_threshold", "N/A" if memory is None else f"{memory} C"),
     ]
 
@@ -136,9 +86,9 @@ def _supported_clocks(_session: Session, gpu: Gpu) -> Sequence[Line] | None:
 
 
 _DRAW = (
-    Line("Power Draw", "power_draw", _of(lambda gpu: gpu.power_draw, " W"), until=549),
-    Line("Average Power Draw", "average_power_draw", _field("power.draw.average"), since=550),
-    Line("Instantaneous Power Draw", "instant_power_draw", _of(lambda gpu: gpu.power_draw, " W"), since=550),
+    Line("Power Draw", "power_draw", of(lambda gpu: gpu.power_draw, " W"), until=549),
+    Line("Average Power Draw", "average_power_draw", field("power.draw.average"), since=550),
+    Line("Instantaneous Power Draw", "instant_power_draw", of(lambda gpu: gpu.power_draw, " W"), since=550),
 )
 _NO_DRAW = (
     Line("Power Draw", "power_draw", until=549),
@@ -146,7 +96,7 @@ _NO_DRAW = (
     Line("Instantaneous Power Draw", "instant_power_draw", since=550),
 )
 _LIMITS = tuple(
-    Line(label, tag, _field(name))
+    Line(label, tag, field(name))
     for label, tag, name in (
         ("Current Power Limit", "current_power_limit", "enforced.power.limit"),
         ("Requested Power Limit", "requested_power_limit", "power.limit"),
@@ -155,28 +105,32 @@ _LIMITS = tuple(
         ("Max Power Limit", "max_power_limit", "power.max_limit"),
     )
 )
-_POWER_STATE = Line("", "power_state", _until(590, _of(lambda gpu: gpu.pstate)))
+_POWER_STATE = Line("", "power_state", until(590, of(lambda gpu: gpu.pstate)))
 _OLD_POWER = Section(
     "Power Readings",
     "power_readings",
-    Line("", "power_state", _of(lambda gpu: gpu.pstate)),
+    Line("", "power_state", of(lambda gpu: gpu.pstate)),
     Line("Power Management", "power_management", "Supported"),
-    Line("Power Draw", "power_draw", _of(lambda gpu: gpu.power_draw, " W")),
-    Line("Power Limit", "power_limit", _field("power.limit")),
-    Line("Default Power Limit", "default_power_limit", _field("power.default_limit")),
-    Line("Enforced Power Limit", "enforced_power_limit", _field("enforced.power.limit")),
-    Line("Min Power Limit", "min_power_limit", _field("power.min_limit")),
-    Line("Max Power Limit", "max_power_limit", _field("power.max_limit")),
+    Line("Power Draw", "power_draw", of(lambda gpu: gpu.power_draw, " W")),
+    Line("Power Limit", "power_limit", field("power.limit")),
+    Line("Default Power Limit", "default_power_limit", field("power.default_limit")),
+    Line("Enforced Power Limit", "enforced_power_limit", field("enforced.power.limit")),
+    Line("Min Power Limit", "min_power_limit", field("power.min_limit")),
+    Line("Max Power Limit", "max_power_limit", field("power.max_limit")),
     until=534,
 )
 _UTILIZATION = tuple(
-    Line(name.upper() if len(name) < 5 and name != "gpu" else name.capitalize(), f"{name}_util", _field(f"utilization.{name}"))
+    Line(name.upper() if len(name) < 5 and name != "gpu" else name.capitalize(), f"{name}_util", field(f"utilization.{name}"))
     for name in ("gpu", "memory", "encoder", "decoder", "jpeg", "ofa")
 )
-_STATISTICS = (Line("Active Sessions", "session_count", "0"), Line("Average FPS", "average_fps", "0"), Line("Average Latency", "average_latency", "0"))
-_BANKS = tuple(
-    Line(kind.capitalize(), f"row_remapper_histogram_{kind}", _of(lambda gpu, kind=kind: gpu.board.remap_banks if kind == "max" else 0, " bank(s)"))
-    for kind in ("max", "high", "partial", "low", "none")
+_STATISTICS = (
+    Line("Active Sessions", "session_count", "0"),
+    Line("Average FPS", "average_fps", "0"),
+    Line("Average Latency", "average_latency", "0"),
+)
+_BANKS = (
+    Line("Max", "row_remapper_histogram_max", of(lambda gpu: gpu.board.remap_banks, " bank(s)")),
+    *(Line(kind.capitalize(), f"row_remapper_histogram_{kind}", "0 bank(s)") for kind in ("high", "partial", "low", "none")),
 )
 _COUNTERS = tuple(
     Line(label, f"clocks_event_reasons_counters_{tag}", "0 us")
@@ -190,32 +144,35 @@ _COUNTERS = tuple(
 )
 
 _IDENTITY = (
-    Line("Product Name", "product_name", _of(lambda gpu: gpu.board.name)),
-    Line("Product Brand", "product_brand", _of(lambda gpu: gpu.board.brand)),
-    Line("Product Architecture", "product_architecture", _of(lambda gpu: gpu.board.architecture)),
-    Line("Display Mode", "display_mode", _until(580, "Disabled")),
+    Line("Product Name", "product_name", of(lambda gpu: gpu.board.name)),
+    Line("Product Brand", "product_brand", of(lambda gpu: gpu.board.brand)),
+    Line("Product Architecture", "product_architecture", of(lambda gpu: gpu.board.architecture)),
+    Line("Display Mode", "display_mode", until(580, "Disabled")),
     Line("Display Attached", "display_attached", "No", since=580),
     Line("Display Active", "display_active", "Disabled"),
-    Line("Persistence Mode", "persistence_mode", _field("persistence_mode")),
-    Line("Addressing Mode", "addressing_mode", _field("addressing_mode"), since=535),
+    Line("Persistence Mode", "persistence_mode", field("persistence_mode")),
+    Line("Addressing Mode", "addressing_mode", field("addressing_mode"), since=535),
     Section(
-        "MIG Mode", "mig_mode", Line("Current", "current_mig", _field("mig.mode.current")), Line("Pending", "pending_mig", _field("mig.mode.pending"))
+        "MIG Mode",
+        "mig_mode",
+        Line("Current", "current_mig", field("mig.mode.current")),
+        Line("Pending", "pending_mig", field("mig.mode.pending")),
     ),
     Line("", "mig_devices", f"{BLOCK}None"),
     Line("Accounting Mode", "accounting_mode", "Disabled"),
     Line("Accounting Mode Buffer Size", "accounting_mode_buffer_size", "4000"),
     Section("Driver Model", "driver_model", Line("Current", "current_dm"), Line("Pending", "pending_dm")),
-    Line("Serial Number", "serial", _field("serial")),
-    Line("GPU UUID", "uuid", _of(lambda gpu: gpu.uuid)),
-    Line("GPU PDI", "pdi", _of(lambda gpu: f"0x{gpu.uuid.replace('-', '')[3:19]}"), since=580),
-    Line("Minor Number", "minor_number", _of(lambda gpu: gpu.minor)),
-    Line("VBIOS Version", "vbios_version", _of(lambda gpu: gpu.board.vbios)),
+    Line("Serial Number", "serial", field("serial")),
+    Line("GPU UUID", "uuid", of(lambda gpu: gpu.uuid)),
+    Line("GPU PDI", "pdi", of(lambda gpu: f"0x{gpu.uuid.replace('-', '')[3:19]}"), since=580),
+    Line("Minor Number", "minor_number", of(lambda gpu: gpu.minor)),
+    Line("VBIOS Version", "vbios_version", of(lambda gpu: gpu.board.vbios)),
     Line("MultiGPU Board", "multigpu_board", "No"),
-    Line("Board ID", "board_id", _of(lambda gpu: f"0x{int(gpu.address[5:7], 16) << 8 | int(gpu.address[8:10], 16):x}")),
-    Line("Board Part Number", "board_part_number", _of(lambda gpu: gpu.board.part_number)),
-    Line("GPU Part Number", "gpu_part_number", _of(lambda gpu: f"{gpu.board.device_id:04X}-886-A1")),
+    Line("Board ID", "board_id", of(lambda gpu: f"0x{int(gpu.address[5:7], 16) << 8 | int(gpu.address[8:10], 16):x}")),
+    Line("Board Part Number", "board_part_number", of(lambda gpu: gpu.board.part_number)),
+    Line("GPU Part Number", "gpu_part_number", of(lambda gpu: f"{gpu.board.device_id:04X}-886-A1")),
     Line("FRU Part Number", "gpu_fru_part_number"),
-    Line("Module ID", "gpu_module_id", _of(lambda gpu: gpu.index + 1), until=569),
+    Line("Module ID", "gpu_module_id", of(lambda gpu: gpu.index + 1), until=569),
     Section(
         "Platform Info",
         "platformInfo",
@@ -224,24 +181,27 @@ _IDENTITY = (
         Line("Tray Index", "tray_index"),
         Line("Host ID", "host_id"),
         Line("Peer Type", "peer_type"),
-        Line("Module Id", "module_id", _of(lambda gpu: gpu.index + 1)),
+        Line("Module Id", "module_id", of(lambda gpu: gpu.index + 1)),
         Line("GPU Fabric GUID", "gpu_fabric_guid"),
         since=570,
     ),
     Section(
         "Inforom Version",
         "inforom_version",
-        Line("Image Version", "img_version", _of(lambda gpu: gpu.board.inforom[0])),
-        Line("OEM Object", "oem_object", _of(lambda gpu: gpu.board.inforom[1])),
-        Line("ECC Object", "ecc_object", _of(lambda gpu: gpu.board.inforom[2])),
+        Line("Image Version", "img_version", of(lambda gpu: gpu.board.inforom[0])),
+        Line("OEM Object", "oem_object", of(lambda gpu: gpu.board.inforom[1])),
+        Line("ECC Object", "ecc_object", of(lambda gpu: gpu.board.inforom[2])),
         Line("Power Management Object", "pwr_object"),
     ),
     Section(
-        "Inforom BBX Object Flush", "inforom_bbx_flush", Line("Latest Timestamp", "latest_timestamp"), Line("Latest Duration", "latest_duration")
+        "Inforom BBX Object Flush",
+        "inforom_bbx_flush",
+        Line("Latest Timestamp", "latest_timestamp"),
+        Line("Latest Duration", "latest_duration"),
     ),
     Section("GPU Operation Mode", "gpu_operation_mode", Line("Current", "current_gom"), Line("Pending", "pending_gom")),
     Line("GPU C2C Mode", "c2c_mode", since=550),
-    Line("GSP Firmware Version", "gsp_firmware_version", _gsp, until=549),
+    Line("GSP Firmware Version", "gsp_firmware_version", gsp, until=549),
     Section(
         "GPU Virtualization Mode",
         "gpu_virtualization_mode",
@@ -252,49 +212,49 @@ _IDENTITY = (
     Section(
         "GPU Reset Status",
         "gpu_reset_status",
-        Line("Reset Required", "reset_required", _until(570, _yes("remap_pending"))),
-        Line("Drain and Reset Recommended", "drain_and_reset_recommended", _until(570, "No")),
+        Line("Reset Required", "reset_required", until(570, yes("remap_pending"))),
+        Line("Drain and Reset Recommended", "drain_and_reset_recommended", until(570, "No")),
         since=535,
         until=579,
     ),
-    Line("GPU Recovery Action", "gpu_recovery_action", _of(fields.recovery_action), since=570),
-    Line("GSP Firmware Version", "gsp_firmware_version", _gsp, since=550),
+    Line("GPU Recovery Action", "gpu_recovery_action", of(fields.recovery_action), since=570),
+    Line("GSP Firmware Version", "gsp_firmware_version", gsp, since=550),
     Section("IBMNPU", "ibmnpu", Line("Relaxed Ordering Mode", "relaxed_ordering_mode")),
 )
 
 _PCI = Section(
     "PCI",
     "pci",
-    Line("Bus", "", _field("pci.bus")),
-    Line("", "pci_bus", _of(lambda gpu: gpu.address[5:7].upper())),
-    Line("Device", "", _field("pci.device")),
-    Line("", "pci_device", _of(lambda gpu: gpu.address[8:10].upper())),
-    Line("Domain", "", _field("pci.domain")),
-    Line("", "pci_domain", _of(lambda gpu: gpu.address[0:4].upper())),
+    Line("Bus", "", field("pci.bus")),
+    Line("", "pci_bus", of(lambda gpu: gpu.address[5:7].upper())),
+    Line("Device", "", field("pci.device")),
+    Line("", "pci_device", of(lambda gpu: gpu.address[8:10].upper())),
+    Line("Domain", "", field("pci.domain")),
+    Line("", "pci_domain", of(lambda gpu: gpu.address[0:4].upper())),
     Line("Base Classcode", "pci_base_class", "3", since=550),
-    Line("Sub Classcode", "pci_sub_class", _of(lambda gpu: f"{gpu.board.pci_class >> 8 & 0xFF:X}"), since=550),
-    Line("Device Id", "", _field("pci.device_id")),
-    Line("", "pci_device_id", _of(lambda gpu: f"{gpu.board.device_id:04X}10DE")),
-    Line("Bus Id", "pci_bus_id", _of(lambda gpu: gpu.bus_id)),
-    Line("Sub System Id", "", _field("pci.sub_device_id")),
-    Line("", "pci_sub_system_id", _of(lambda gpu: f"{gpu.board.subsystem_id:04X}10DE")),
+    Line("Sub Classcode", "pci_sub_class", of(lambda gpu: f"{gpu.board.pci_class >> 8 & 0xFF:X}"), since=550),
+    Line("Device Id", "", field("pci.device_id")),
+    Line("", "pci_device_id", of(lambda gpu: f"{gpu.board.device_id:04X}10DE")),
+    Line("Bus Id", "pci_bus_id", of(lambda gpu: gpu.bus_id)),
+    Line("Sub System Id", "", field("pci.sub_device_id")),
+    Line("", "pci_sub_system_id", of(lambda gpu: f"{gpu.board.subsystem_id:04X}10DE")),
     Section(
         "GPU Link Info",
         "pci_gpu_link_info",
         Section(
             "PCIe Generation",
             "pcie_gen",
-            Line("Max", "max_link_gen", _field("pcie.link.gen.max")),
-            Line("Current", "current_link_gen", _field("pcie.link.gen.current")),
-            Line("Device Current", "device_current_link_gen", _field("pcie.link.gen.current")),
-            Line("Device Max", "max_device_link_gen", _field("pcie.link.gen.max")),
-            Line("Host Max", "max_host_link_gen", _field("pcie.link.gen.hostmax")),
+            Line("Max", "max_link_gen", field("pcie.link.gen.max")),
+            Line("Current", "current_link_gen", field("pcie.link.gen.current")),
+            Line("Device Current", "device_current_link_gen", field("pcie.link.gen.current")),
+            Line("Device Max", "max_device_link_gen", field("pcie.link.gen.max")),
+            Line("Host Max", "max_host_link_gen", field("pcie.link.gen.hostmax")),
         ),
         Section(
             "Link Width",
             "link_widths",
-            Line("Max", "max_link_width", _of(lambda gpu: gpu.board.link_width, "x")),
-            Line("Current", "current_link_width", _of(lambda gpu: gpu.link[1], "x")),
+            Line("Max", "max_link_width", of(lambda gpu: gpu.board.link_width, "x")),
+            Line("Current", "current_link_width", of(lambda gpu: gpu.link[1], "x")),
         ),
     ),
     Section("Bridge Chip", "pci_bridge_chip", Line("Type", "bridge_chip_type"), Line("Firmware", "bridge_chip_fw")),
@@ -311,44 +271,55 @@ _ECC = Section(
     "ECC Errors",
     "ecc_errors",
     Section("Volatile", "volatile", *_ecc("volatile")),
-    Section("Aggregate", "aggregate", *_ecc("aggregate"), Line("SRAM Threshold Exceeded", "sram_threshold_exceeded", _with_ecc("No"))),
+    Section("Aggregate", "aggregate", *_ecc("aggregate"), Line("SRAM Threshold Exceeded", "sram_threshold_exceeded", with_ecc("No"))),
     Section(
         "Aggregate Uncorrectable SRAM Sources",
         "aggregate_uncorrectable_sram_sources",
-        *(
-            Line(f"SRAM {name}", f"sram_{name.lower()}", _with_ecc("0"))
-            for name in ("L2", "SM", "Microcontroller", "PCIE", "Other")
-        ),
+        *(Line(f"SRAM {name}", f"sram_{name.lower()}", with_ecc("0")) for name in ("L2", "SM", "Microcontroller", "PCIE", "Other")),
     ),
-    Line("Channel Repair Pending", "channel_repair_pending", _with_ecc("No"), since=580),
-    Line("TPC Repair Pending", "tpc_repair_pending", _with_ecc("No"), since=580),
+    Line("Channel Repair Pending", "channel_repair_pending", with_ecc("No"), since=580),
+    Line("TPC Repair Pending", "tpc_repair_pending", with_ecc("No"), since=580),
 )
 
 _HEALTH = (
-    Section("ECC Mode", "ecc_mode", Line("Current", "current_ecc", _field("ecc.mode.current")), Line("Pending", "pending_ecc", _field("ecc.mode.pending"))),
+    Section(
+        "ECC Mode",
+        "ecc_mode",
+        Line("Current", "current_ecc", field("ecc.mode.current")),
+        Line("Pending", "pending_ecc", field("ecc.mode.pending")),
+    ),
     _ECC,
     Section(
         "Retired Pages",
         "retired_pages",
-        Line("Single Bit ECC", "", _retired("0")),
-        Section("", "multiple_single_bit_retirement", Line("", "retired_count", _retired("0")), Line("", "retired_pagelist", _retired(BLOCK))),
-        Line("Double Bit ECC", "", _retired("0", double=True)),
-        Section("", "double_bit_retirement", Line("", "retired_count", _retired("0", double=True)), Line("", "retired_pagelist", _retired(BLOCK))),
-        Line("Pending Page Blacklist", "pending_blacklist", _retired("No")),
-        Line("", "pending_retirement", _retired("No")),
+        Line("Single Bit ECC", "", retired("0")),
+        Section(
+            "", "multiple_single_bit_retirement", Line("", "retired_count", retired("0")), Line("", "retired_pagelist", retired(BLOCK))
+        ),
+        Line("Double Bit ECC", "", retired("0", double=True)),
+        Section(
+            "",
+            "double_bit_retirement",
+            Line("", "retired_count", retired("0", double=True)),
+            Line("", "retired_pagelist", retired(BLOCK)),
+        ),
+        Line("Pending Page Blacklist", "pending_blacklist", retired("No")),
+        Line("", "pending_retirement", retired("No")),
     ),
     Section(
         "Remapped Rows",
         "remapped_rows",
-        Line("Correctable Error", "remapped_row_corr", _of(lambda gpu: gpu.kept["remapped"][0])),
-        Line("Uncorrectable Error", "remapped_row_unc", _of(lambda gpu: gpu.kept["remapped"][1])),
-        Line("Pending", "remapped_row_pending", _yes("remap_pending")),
-        Line("Remapping Failure Occurred", "remapped_row_failure", _yes("remap_failure")),
+        Line("Correctable Error", "remapped_row_corr", of(lambda gpu: gpu.kept["remapped"][0])),
+        Line("Uncorrectable Error", "remapped_row_unc", of(lambda gpu: gpu.kept["remapped"][1])),
+        Line("Pending", "remapped_row_pending", yes("remap_pending")),
+        Line("Remapping Failure Occurred", "remapped_row_failure", yes("remap_failure")),
         Section("Bank Remap Availability Histogram", "row_remapper_histogram", *_BANKS),
         when=lambda _session, gpu: gpu.board.row_remapping and not gpu.live["mig"],
     ),
     Generated("Temperature", "temperature", _temperature),
-    Section("Supported GPU_TARGET_TEMP", "supported_gpu_target_temp", Line("Min", "gpu_target_temp_min"), Line("Max", "gpu_target_temp_max")),
+    Section(
+        "Supported GPU_TARGET_TEMP", "supported_gpu_target_temp", Line("Min", "gpu_target_temp_min"), Line("Max", "gpu_target_temp_max")
+    ),
 )
 
 _POWER = (
@@ -362,7 +333,12 @@ _POWER = (
         since=550,
     ),
     Section(
-        "Module Power Readings", "module_power_readings", _POWER_STATE, *_NO_DRAW, *(Line(limit.label, limit.tag) for limit in _LIMITS), since=535
+        "Module Power Readings",
+        "module_power_readings",
+        _POWER_STATE,
+        *_NO_DRAW,
+        *(Line(limit.label, limit.tag) for limit in _LIMITS),
+        since=535,
     ),
     Line("Power Smoothing", "power_smoothing", since=570),
     Section(
@@ -377,7 +353,7 @@ _POWER = (
 
 
 def _clocks(label: str, tag: str, *clocks: tuple[str, str, str]) -> Section:
-    return Section(label, tag, *(Line(name, f"{short}_clock", _field(field)) for name, short, field in clocks))
+    return Section(label, tag, *(Line(name, f"{short}_clock", field(query)) for name, short, query in clocks))
 
 
 _CLOCKS = (
@@ -405,12 +381,12 @@ _CLOCKS = (
     Section(
         "Max Clocks",
         "max_clocks",
-        Line("Graphics", "graphics_clock", _field("clocks.max.gr")),
-        Line("SM", "sm_clock", _field("clocks.max.sm")),
-        Line("Memory", "mem_clock", _field("clocks.max.mem")),
-        Line("Video", "video_clock", _of(lambda gpu: gpu.board.clocks_max[2], " MHz")),
+        Line("Graphics", "graphics_clock", field("clocks.max.gr")),
+        Line("SM", "sm_clock", field("clocks.max.sm")),
+        Line("Memory", "mem_clock", field("clocks.max.mem")),
+        Line("Video", "video_clock", of(lambda gpu: gpu.board.clocks_max[2], " MHz")),
     ),
-    Section("Max Customer Boost Clocks", "max_customer_boost_clocks", Line("Graphics", "graphics_clock", _field("clocks.max.gr"))),
+    Section("Max Customer Boost Clocks", "max_customer_boost_clocks", Line("Graphics", "graphics_clock", field("clocks.max.gr"))),
     Section("Clock Policy", "clock_policy", Line("Auto Boost", "auto_boost"), Line("Auto Boost Default", "auto_boost_default")),
     Section("Voltage", "voltage", Line("Graphics", "graphics_volt"), until=579),
 )
@@ -418,8 +394,8 @@ _CLOCKS = (
 _FABRIC = Section(
     "Fabric",
     "fabric",
-    Line("State", "state", _field("fabric.state")),
-    Line("Status", "status", _field("fabric.status")),
+    Line("State", "state", field("fabric.state")),
+    Line("Status", "status", field("fabric.status")),
     Line("CliqueId", "cliqueId", since=570),
     Line("ClusterUUID", "clusterUuid", since=570),
     Section(
@@ -439,26 +415,26 @@ _FABRIC = Section(
 SECTIONS: tuple[Line, ...] = (
     *_IDENTITY,
     _PCI,
-    Line("Fan Speed", "fan_speed", _field("fan.speed")),
-    Line("Performance State", "performance_state", _field("pstate")),
+    Line("Fan Speed", "fan_speed", field("fan.speed")),
+    Line("Performance State", "performance_state", field("pstate")),
     _reasons("Throttle", "clocks_throttle_reason", since=0, until=534),
     _reasons("Event", "clocks_event_reason", since=535, until=9999),
     Section("Clocks Event Reasons Counters", "clocks_event_reasons_counters", *_COUNTERS, since=580),
-    Line("Sparse Operation Mode", "sparse_operation_mode", _of(lambda gpu: gpu.board.sparse), since=535),
+    Line("Sparse Operation Mode", "sparse_operation_mode", of(lambda gpu: gpu.board.sparse), since=535),
     Section(
         "FB Memory Usage",
         "fb_memory_usage",
-        Line("Total", "total", _field("memory.total")),
-        Line("Reserved", "reserved", _field("memory.reserved"), since=510),
-        Line("Used", "used", _field("memory.used")),
-        Line("Free", "free", _field("memory.free")),
+        Line("Total", "total", field("memory.total")),
+        Line("Reserved", "reserved", field("memory.reserved"), since=510),
+        Line("Used", "used", field("memory.used")),
+        Line("Free", "free", field("memory.free")),
     ),
     Section(
         "BAR1 Memory Usage",
         "bar1_memory_usage",
-        Line("Total", "total", _of(lambda gpu: gpu.board.bar1, " MiB")),
+        Line("Total", "total", of(lambda gpu: gpu.board.bar1, " MiB")),
         Line("Used", "used", "1 MiB"),
-        Line("Free", "free", _of(lambda gpu: gpu.board.bar1 - 1, " MiB")),
+        Line("Free", "free", of(lambda gpu: gpu.board.bar1 - 1, " MiB")),
     ),
     Section(
         "Conf Compute Protected Memory Usage",
@@ -467,11 +443,17 @@ SECTIONS: tuple[Line, ...] = (
         Line("Used", "used", "0 MiB"),
         Line("Free", "free", "0 MiB"),
     ),
-    Line("Compute Mode", "compute_mode", _of(lambda gpu: COMPUTE_MODES[gpu.live["compute_mode"]])),
+    Line("Compute Mode", "compute_mode", of(lambda gpu: COMPUTE_MODES[gpu.live["compute_mode"]])),
     Section("Utilization", "utilization", *_UTILIZATION),
     Section("Encoder Stats", "encoder_stats", *_STATISTICS),
     Section("FBC Stats", "fbc_stats", *_STATISTICS),
-    Section("DRAM Encryption Mode", "dram_encryption_mode", Line("Current", "current_dram_encryption"), Line("Pending", "pending_dram_encryption"), since=570),
+    Section(
+        "DRAM Encryption Mode",
+        "dram_encryption_mode",
+        Line("Current", "current_dram_encryption"),
+        Line("Pending", "pending_dram_encryption"),
+        since=570,
+    ),
     *_HEALTH,
     *_POWER,
     *_CLOCKS,

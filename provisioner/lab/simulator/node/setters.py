@@ -16,8 +16,9 @@ _WORDS = {"DISABLED": 0, "ENABLED": 1}
 _COMPUTE_WORDS = {"DEFAULT": 0, "EXCLUSIVE_THREAD": 1, "PROHIBITED": 2, "EXCLUSIVE_PROCESS": 3}
 _COMPUTE_NAMES = ("DEFAULT", "EXCLUSIVE_THREAD", "PROHIBITED", "EXCLUSIVE_PROCESS")
 _BUSY = (
-    "%s is currently being used by one or more other processes (e.g. CUDA application or a monitoring application such as another instance "
-    "of nvidia-smi). Please first kill all processes using the device and retry the command or reboot the system to make MIG mode effective."
+    "%s is currently being used by one or more other processes (e.g. CUDA application or a monitoring application such as another "
+    "instance of nvidia-smi). Please first kill all processes using the device and retry the command or reboot the system to make MIG "
+    "mode effective."
 )
 _BUSY_RESET = (
     "1 device is currently being used by one or more other processes (e.g., Fabric Manager, CUDA application, graphics application such as "

@@ -294,11 +294,11 @@ class Session:
             text = "Invalid combination of input arguments: --display/-d flags can not be combined with -x/--xml-format flags."
             raise Failure(f"{text}\n", INVALID)
         if asked:
-            from .report import text, xml
+            from . import report
 
             parts = options["--display"].split(",") if "--display" in options else None
             gpus = self.select(options.get("--id"))
-            self.output.append(xml(self, gpus) if "--xml-format" in options else text(self, gpus, parts))
+            self.output.append(report.xml(self, gpus) if "--xml-format" in options else report.text(self, gpus, parts))
         else:
             from .table import table
 
