@@ -88,17 +88,23 @@ class ActionReader:
                     self._context.diagnostics.add(item)
         return self._declared[key]
 
+    def exists_elsewhere(self, name: str) -> bool:
+        """Whether the name is that of a module of Ansible or, as far as one can tell, of a collection."""
+        stripped = self._canonical(name, None)
+        return stripped.count(".") >= 2 or stripped in SHORT_NAMES or self._context.registry.has_action_plugin(stripped)
+
     def unsupported(self, name: str, data: Mapping[str, Any], report: Reporter, scope: Scope) -> bool:
         """Report a module we do not have; True when it exists elsewhere, so that the task may stay and fail when it is reached."""
-        stripped = self._canonical(name, None)
         help_ = self._context.registry.nearest(name)
         place = report.at(name) if name in data else report.at()
-        if "." not in stripped and stripped not in SHORT_NAMES:
+        if not self.exists_elsewhere(name):
             report.error(f"unknown module {name!r}", place, help=help_, code="unknown-module")
             return False
         doubtful = not scope.sure or scope.tolerated or data.get("when") is not None or data.get("ignore_errors")
         message = f"module {name!r} is not supported"
         why = "it belongs to Ansible or to a collection, and has no counterpart here"
+        if self._context.registry.has_action_plugin(name):
+            why = "it is an action plugin of Ansible's kind, and those are not run"
         if doubtful:
             report.warning(message, place, why=f"{why}; the task fails if it is reached", help=help_, code="unsupported-module")
         else:
@@ -113,6 +119,9 @@ class ActionReader:
             if explicit is None:
                 return None
             written, value, inner = explicit
+        if has_template(written):
+            own, template = self._arguments(value, written, True, report.value_at(call.key), report)
+            return Action(call.key, written, written, own, template, None, call.key == "local_action")
         info = self.find(written, scope)
         if info is None and written not in data and not self.unsupported(written, data, report, scope):
             return None

@@ -106,9 +106,15 @@ def _unquoted(text: str) -> str:
 
 
 def action_and_rest(text: str) -> tuple[str, str]:
-    """``action: copy src=a`` as ``("copy", "src=a")``."""
-    parts = text.split(None, 1)
-    return (parts[0] if parts else ""), (parts[1] if len(parts) > 1 else "")
+    """``action: copy src=a`` as ``("copy", "src=a")``; the name may be a template."""
+    end = text.find("}}") + 2 if text.lstrip().startswith("{{") and "}}" in text else 0
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    name = text[:end].strip() if end else ""
+    if not end:
+        parts = text.split(None, 1)
+        return (parts[0] if parts else ""), (parts[1] if len(parts) > 1 else "")
+    return name, text[end:].strip()
 
 
 def has_template(value: object) -> bool:

@@ -70,8 +70,10 @@ class TaskChecks:
         if module is None or task.args_template is not None:
             return
         spans = task.spans
-        for problem in problems(module, task.args, lambda name: _place(task, spans, name), is_open):
-            self._add(problem, scope)
+        args, vague = _with_defaults(task, action, scope)
+        for problem in problems(module, args, lambda name: _place(task, spans, name), is_open):
+            if not (vague and problem.code in ("missing-option", "option-rule")):
+                self._add(problem, scope)
         if task.loop is not None:
             for problem in _modes_of_items(module, task, task.loop):
                 self._add(problem, scope)
@@ -137,6 +139,22 @@ def candidates(name: str, folder: str, scope: Scope) -> Iterator[Path]:
             if path not in seen:
                 seen.add(path)
                 yield path
+
+
+def _with_defaults(task: Task, action: Action, scope: Scope) -> tuple[Mapping[str, Any], bool]:
+    """The arguments over the ``module_defaults`` around the task, and whether there are defaults nobody knows yet."""
+    if not scope.defaults:
+        return task.args, False
+    merged: dict[str, Any] = {}
+    vague = False
+    for defaults in scope.defaults:
+        if not isinstance(defaults, dict) or any(str(key).startswith("group/") or has_template(key) for key in defaults):
+            vague = True
+            continue
+        found = defaults.get(action.name)
+        vague = vague or (found is not None and not isinstance(found, dict))
+        merged.update(found if isinstance(found, dict) else {})
+    return {**merged, **task.args}, vague
 
 
 def _source(task: Task, action: Action) -> str:

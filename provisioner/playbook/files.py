@@ -9,7 +9,6 @@ from typing import Any
 
 from provisioner.diagnostics import Diagnostics, Span, did_you_mean
 from provisioner.playbook import yaml
-from provisioner.playbook.places import NO_PLACE, Places, below
 from provisioner.playbook.scope import LoadContext
 from provisioner.playbook.yaml import Document
 
@@ -83,6 +82,11 @@ def first_file(paths: Iterable[Path]) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
+def vars_file_candidates(name: str, folder: Path) -> list[Path]:
+    """Where a file of ``vars_files`` is looked for: in ``vars/`` beside the playbook, then beside it."""
+    return [Path(name)] if Path(name).is_absolute() else [folder / "vars" / name, folder / name]
+
+
 def task_file_candidates(name: str, file: str, folder: Path, role: Path | None) -> list[Path]:
     """Where a file of tasks is looked for: beside the file that names it, in the role's tasks (or handlers), beside the playbook."""
     if Path(name).is_absolute():
@@ -103,8 +107,3 @@ def missing(what: str, name: str, tried: Iterable[Path], place: Span, diagnostic
     help_ = did_you_mean(Path(name).name, names) or "create it, or correct the name"
     report = diagnostics.error if certain else diagnostics.warning
     report(f"there is no {what} {name!r}", place, why="looked for " + ", ".join(map(str, places)), help=help_, code="missing-file")
-
-
-def item_place(document: Document, *path: Any) -> Any:
-    """The place of a part of a document."""
-    return below(document.places, *path) if isinstance(document.places, Places) else NO_PLACE

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 Kind = Literal[
     "bool", "int", "number", "percent", "text", "texts", "name", "tags", "conditions", "mapping", "environment", "defaults",
-    "entries", "roles", "serial", "prompts", "arguments", "action", "loop", "any",
+    "entries", "roles", "serial", "prompts", "arguments", "action", "loop", "variable", "any",
 ]  # fmt: skip
 """How a value is checked; ``texts`` is a text or a list of texts, ``conditions`` an expression or a list of them."""
 
@@ -72,7 +72,7 @@ _TABLE = (
     Keyword("port", "int", "PRBTH", "Port of the connection."),
     Keyword("post_tasks", "entries", "P", "Tasks after tasks and their handlers."),
     Keyword("pre_tasks", "entries", "P", "Tasks before the roles."),
-    Keyword("register", "name", "TH", "Variable that takes the result.", static=True),
+    Keyword("register", "variable", "TH", "Variable that takes the result.", static=True),
     Keyword("remote_user", "text", "PRBTH", "User to log in as."),
     Keyword("rescue", "entries", "B", "Tasks that run when one of block failed."),
     Keyword("retries", "int", "TH", "How often an until loop tries again."),
@@ -107,8 +107,8 @@ HANDLER = _at("H")
 LOOP_CONTROL = {
     keyword.name: keyword
     for keyword in (
-        Keyword("loop_var", "name", "", "Name of the variable that holds the item.", static=True),
-        Keyword("index_var", "name", "", "Name of the variable that holds the index, from 0.", static=True),
+        Keyword("loop_var", "variable", "", "Name of the variable that holds the item."),
+        Keyword("index_var", "variable", "", "Name of the variable that holds the index, from 0."),
         Keyword("label", "any", "", "What is shown for an item."),
         Keyword("pause", "number", "", "Seconds between two items."),
         Keyword("extended", "bool", "", "Provide ansible_loop with first, last, length and the like."),

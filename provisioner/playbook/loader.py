@@ -142,6 +142,7 @@ class Loader:
             tolerated=bool(shared.ignore_errors),
             notify=task.notify[len(scope.notify) :],
             collections=shared.collections,
+            defaults=shared.module_defaults,
         )
         if task.action == "import_role":
             return self._imported_role(task, inner, report)

@@ -107,16 +107,17 @@ def _name(keyword: Keyword, value: Any, report: Reporter) -> str | None:
     if isinstance(value, (list, dict)):
         _wrong(keyword, value, report, "a text")
         return None
-    text = str(value)
-    if keyword.static and not is_variable(text):
-        report.error(
-            f"{keyword.name}: {shown(value)} is no variable name",
-            report.value_at(keyword.name),
-            why="names are letters, digits and _, and do not start with a digit",
-            code="variable-name",
-        )
-        return None
-    return text
+    return str(value)
+
+
+def _variable(keyword: Keyword, value: Any, report: Reporter) -> str | None:
+    text = _name(keyword, value, report)
+    if text is None or is_variable(text) or (not keyword.static and has_template(text)):
+        return text
+    why = "names are letters, digits and _, and do not start with a digit"
+    place = report.value_at(keyword.name)
+    report.error(f"{keyword.name}: {shown(value)} is no variable name", place, why=why, code="variable-name")
+    return None
 
 
 def is_variable(name: object) -> bool:
@@ -200,6 +201,7 @@ _KINDS: dict[str, Callable[[Keyword, Any, Reporter], Any]] = {
     "percent": _percent,
     "text": _text,
     "name": _name,
+    "variable": _variable,
     "texts": _texts,
     "tags": _tags,
     "conditions": _conditions,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from provisioner.diagnostics import Span
 from provisioner.errors import ProvisionError
 from provisioner.playbook.arguments import ArgumentTextError, has_template, parse
-from provisioner.playbook.files import first_file, missing
+from provisioner.playbook.files import first_file, missing, vars_file_candidates
 from provisioner.playbook.keywords import IMPORT_PLAYBOOK, KEYWORDS, ORDERS, PLAY, PROMPT_KEYS, STRATEGIES
 from provisioner.playbook.model import Directives, Play, Playbook, Role
 from provisioner.playbook.normalization import NOTHING, Reporter, directives, keyword_value, texts, unknown
@@ -59,7 +59,7 @@ class PlaybookReader:
     def _plays(self, path: Path, around: _Around, *, required: bool = False) -> list[Play]:
         document = self._loader.files.document(path)
         report = Reporter(self._context.diagnostics, str(path), document.places)
-        self._context.registry.add_library(path.parent / "library")
+        self._context.registry.add_home(path.parent)
         if document.data is None:
             if required and not self._context.diagnostics.errors:
                 report.error("an empty playbook", Span(str(path)), help="write a list of plays", code="playbook")
@@ -142,7 +142,7 @@ class PlaybookReader:
         candidates = [target]
         if not target.is_file() and name.count(".") >= 2 and "/" not in name:
             namespace, collection, short = name.split(".", 2)
-            for root in self._context.collections_path:
+            for root in (path.parent / "collections", *self._context.collections_path):
                 base = root if root.name == "ansible_collections" else root / "ansible_collections"
                 folder = base / namespace / collection / "playbooks"
                 candidates += [folder / f"{short}.yml", folder / f"{short}.yaml", folder / short]
@@ -169,6 +169,7 @@ class PlaybookReader:
             sure=not around.when,
             tolerated=bool(shared.ignore_errors),
             collections=shared.collections,
+            defaults=shared.module_defaults,
             vars=self._static_variables(data, shared, folder),
             chain=around.chain,
         )
@@ -212,11 +213,10 @@ class PlaybookReader:
         """What names of static imports may use: vars of the play, and its vars_files as far as their names are literal."""
         variables: dict[str, Any] = {}
         for item in texts(data.get("vars_files")):
-            for name in texts(item):
-                path = folder / str(name)
-                if not has_template(name) and path.is_file():
-                    variables.update(self._loader.files.variables(path)[0])
-                    break
+            literal = [name for name in texts(item) if isinstance(name, str) and not has_template(name)]
+            path = first_file(path for name in literal for path in vars_file_candidates(name, folder))
+            if path is not None:
+                variables.update(self._loader.files.variables(path)[0])
         base = {"playbook_dir": str(folder.absolute())}
         return ChainMap(variables, dict(shared.vars), base)
 

@@ -21,7 +21,7 @@ _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
 
 @dataclass
-class _Reached:
+class Reached:
     """What the literal includes of a play lead to. ``open``: something is included whose name is only known during the run."""
 
     entries: list[Entry] = field(default_factory=list)
@@ -32,7 +32,7 @@ class _Reached:
 
 def check_play(play: Play, loader: Loader) -> None:
     """Follow literal includes, then check what tasks notify."""
-    reached = _followed(loader)
+    reached = followed(loader)
     everything = [*play.pre_tasks, *play.tasks, *play.post_tasks, *play.handlers, *reached.entries]
     for role in (*play.every_role(), *reached.roles):
         everything += [role.body, *role.handlers]
@@ -46,9 +46,9 @@ def check_play(play: Play, loader: Loader) -> None:
 # includes --------------------------------------------------------------------------------------------------------------------------
 
 
-def _followed(loader: Loader) -> _Reached:
+def followed(loader: Loader) -> Reached:
     """Load what literal includes name, and what that includes in turn."""
-    reached = _Reached()
+    reached = Reached()
     seen: set[tuple[Any, ...]] = set()
     position = 0
     while position < len(loader.tasks.includes):
@@ -63,7 +63,7 @@ def _followed(loader: Loader) -> _Reached:
     return reached
 
 
-def _follow_tasks(task: Task, scope: Scope, loader: Loader, reached: _Reached, seen: set[tuple[Any, ...]]) -> None:
+def _follow_tasks(task: Task, scope: Scope, loader: Loader, reached: Reached, seen: set[tuple[Any, ...]]) -> None:
     name = task.args.get(RAW, task.args.get("file"))
     if not isinstance(name, str) or has_template(name) or task.args_template:
         reached.open = True
@@ -87,7 +87,7 @@ def _follow_tasks(task: Task, scope: Scope, loader: Loader, reached: _Reached, s
     _clobbered(task, entries, loader)
 
 
-def _follow_role(task: Task, scope: Scope, loader: Loader, reached: _Reached, seen: set[tuple[Any, ...]]) -> None:
+def _follow_role(task: Task, scope: Scope, loader: Loader, reached: Reached, seen: set[tuple[Any, ...]]) -> None:
     name = task.args.get("name", task.args.get("role"))
     sources = Sources.of(task.args)
     if not isinstance(name, str) or has_template(name) or has_template(list(sources)) or task.args_template:
@@ -147,14 +147,12 @@ class _HandlerNames:
             if isinstance(entry, Block):
                 self.add((*entry.tasks, *entry.rescue, *entry.always))
                 continue
-            self.names.update(entry.listen)
-            if entry.name is None:
-                continue
-            qualified = [entry.name]
+            own = [*entry.listen, *([] if entry.name is None else [entry.name])]
+            qualified = list(own)
             if entry.role is not None:
-                qualified.append(f"{entry.role.name} : {entry.name}")
+                qualified += [f"{entry.role.name} : {name}" for name in own]
                 if entry.role.collection:
-                    qualified.append(f"{entry.role.collection}.{entry.role.name} : {entry.name}")
+                    qualified += [f"{entry.role.collection}.{entry.role.name} : {name}" for name in own]
             for name in qualified:
                 if has_template(name):
                     self.patterns.append(re.compile(".*".join(re.escape(part) for part in _TEMPLATE.split(name)), re.DOTALL))

@@ -100,7 +100,7 @@ class RoleLoader:
             collections = [f"{namespace}.{collection}"]
         for full in collections:
             namespace, _, collection = full.partition(".")
-            for root in self._context.collections_path:
+            for root in (scope.folder / "collections", *self._context.collections_path):
                 base = root if root.name == "ansible_collections" else root / "ansible_collections"
                 tried.append(base / namespace / collection / "roles" / short.replace(".", "/"))
                 if tried[-1].is_dir():
@@ -126,9 +126,9 @@ class RoleLoader:
         """The roles that could be named here."""
         return sorted({path.name for base in self._bases(scope) if base.name == "roles" and base.is_dir() for path in base.iterdir()})
 
-    def load(self, use: Use, scope: Scope) -> Role | None:
-        """A role with its dependencies for one use; None after reporting that it does not exist."""
-        path, collection, tried = self.find(use.name, scope)
+    def load(self, use: Use, scope: Scope, folder: Path | None = None) -> Role | None:
+        """A role with its dependencies for one use; None after reporting that it does not exist. ``folder`` spares the search."""
+        path, collection, tried = self.find(use.name, scope) if folder is None else (folder, None, [])
         if path is None:
             help_ = did_you_mean(use.name, self.names(scope)) or "install it, or correct the name or roles_path"
             self._context.diagnostics.error(
@@ -140,7 +140,7 @@ class RoleLoader:
             circle = " → ".join([item[5:] for item in scope.chain if item.startswith("role ")] + [str(path)])
             self._context.diagnostics.error(f"role {use.name!r} needs itself", use.span, why=circle, help="break the circle", code="circle")
             return None
-        self._context.registry.add_library(path / "library")
+        self._context.registry.add_home(path)
         meta = self._meta(path)
         source = self._source(use, path, collection, meta, scope)
         inner = self._scope(source, use, meta, scope, marker)
@@ -167,6 +167,7 @@ class RoleLoader:
         inside = scope.inside(
             doubtful=bool(use.directives.when) or "never" in use.directives.tags,
             tolerated=use.directives.ignore_errors is not None and use.directives.ignore_errors is not False,
+            defaults=use.directives.module_defaults,
         )
         return replace(
             inside,

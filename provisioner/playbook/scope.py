@@ -58,6 +58,7 @@ class Scope:
     sure        nothing around them makes it doubtful that they run
     tolerated   something around them copes with failure (``rescue``, ``ignore_errors``)
     notify      what blocks around them notify
+    defaults    ``module_defaults`` around them, outermost first
     chain       files and roles being read, outermost first; finds circles
     """
 
@@ -70,6 +71,7 @@ class Scope:
     collections: tuple[str, ...] = ()
     vars: Mapping[str, Any] = field(default_factory=dict)
     notify: tuple[Any, ...] = ()
+    defaults: tuple[Any, ...] = ()
     chain: tuple[str, ...] = ()
 
     def inside(
@@ -80,9 +82,10 @@ class Scope:
         tolerated: bool = False,
         notify: tuple[Any, ...] = (),
         collections: tuple[str, ...] = (),
+        defaults: tuple[Any, ...] = (),
     ) -> Scope:
         """The scope inside a block, import or role with these properties."""
-        if not (variables or doubtful or tolerated or notify or collections):
+        if not (variables or doubtful or tolerated or notify or collections or defaults):
             return self
         return replace(
             self,
@@ -91,6 +94,7 @@ class Scope:
             tolerated=self.tolerated or tolerated,
             notify=self.notify + notify,
             collections=collections or self.collections,
+            defaults=self.defaults + defaults,
         )
 
     def entering(self, file: str, role: RoleSource | None = None) -> Scope:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any, Protocol
 
 from provisioner.diagnostics import did_you_mean
@@ -30,6 +31,8 @@ DYNAMIC = ("include_tasks", "include_role")
 _BLOCK_KEYS = ("block", "rescue", "always")
 _OWN = ("register", "retries", "delay", "async", "poll", "until", "changed_when", "failed_when", "notify", "listen", "name")
 _NOT_ON_IMPORTS = ("loop", "until", "retries", "delay", "async", "poll")
+_ALIKE = 0.8
+"""How much a word must look like a keyword to be taken for a misspelt one rather than for a module."""
 _NOT_AS_HANDLER = ("import_role", "include_role")
 
 
@@ -89,6 +92,7 @@ class TaskReader:
             tolerated=_copes(shared.ignore_errors),
             notify=tuple(notify),
             collections=shared.collections,
+            defaults=shared.module_defaults,
         )
         parts = {}
         for key in _BLOCK_KEYS:
@@ -127,6 +131,7 @@ class TaskReader:
             shared.vars,
             doubtful=bool(shared.when) or "never" in shared.tags or task.loop is not None,
             tolerated=_copes(shared.ignore_errors) or task.failed_when is not None,
+            defaults=shared.module_defaults,
         )
 
     def _call(self, data: dict[Any, Any], report: Reporter, scope: Scope) -> Call | None:
@@ -177,7 +182,9 @@ class TaskReader:
         self, key: Any, data: dict[Any, Any], known: Mapping[str, keywords.Keyword], report: Reporter, scope: Scope
     ) -> Call | None:
         name = str(key)
-        if keywords.misplaced(name) or name in keywords.REMOVED or (did_you_mean(name, known) and not self.context.registry.nearest(name)):
+        if not self.actions.exists_elsewhere(name) and (
+            keywords.misplaced(name) or name in keywords.REMOVED or get_close_matches(name, known, 1, _ALIKE)
+        ):
             unknown(name, known, report, "a handler" if scope.handlers else "a task")
             return None
         if self.actions.unsupported(name, data, report, scope):

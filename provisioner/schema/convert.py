@@ -88,9 +88,10 @@ class _Coercion:
     def _free_form(self, value: Any) -> str | None:
         if self._module.free_form:
             return self._module.free_form
-        if value not in (None, ""):
+        if isinstance(value, Unknown) or value not in (None, ""):
+            said = "" if isinstance(value, Unknown) else f" ({shown(value)})"
             example = f"{self._module.name}: {{{next(iter(self._fields), 'option')}: ...}}"
-            self._error(RAW, f"takes no free-form text ({shown(value)})", f"name the option, e.g. {example}")
+            self._error(RAW, f"takes no free-form text{said}", f"name the option, e.g. {example}")
         return None
 
     def _undeclared(self, name: str, value: Any, known: Mapping[str, str], extra: dict[str, Any]) -> None:

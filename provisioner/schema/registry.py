@@ -73,7 +73,8 @@ class Registry:
 
     def __init__(self, libraries: Iterable[Path] = (), collections: Iterable[Path] = ()) -> None:
         self._libraries: list[Path] = []
-        self._collections = tuple(collections)
+        self._collections = list(collections)
+        self._homes: list[Path] = []
         self._found: dict[tuple[str, tuple[str, ...]], ModuleInfo | None] = {}
         for folder in libraries:
             self.add_library(folder)
@@ -88,6 +89,20 @@ class Registry:
         if folder not in self._libraries and folder.is_dir():
             self._libraries.append(folder)
             self._found.clear()
+
+    def add_home(self, folder: Path) -> None:
+        """Take in what a playbook's folder or a role brings along: ``library/`` and ``collections/``."""
+        if folder in self._homes:
+            return
+        self._homes.append(folder)
+        self.add_library(folder / "library")
+        if (folder / "collections").is_dir():
+            self._collections.append(folder / "collections")
+            self._found.clear()
+
+    def has_action_plugin(self, name: str) -> bool:
+        """Whether a playbook or role brings an action plugin of Ansible's kind under this name."""
+        return any((folder / "action_plugins" / f"{name}.py").is_file() for folder in self._homes)
 
     def find(self, name: str, collections: Iterable[str] = ()) -> ModuleInfo | None:
         """The module of this name, short or full; ``collections`` are searched for short names (the ``collections:`` keyword)."""
@@ -134,7 +149,7 @@ class Registry:
     def _in_libraries(self, name: str) -> ModuleInfo | None:
         for folder in self._libraries:
             for path in _library_files(folder):
-                if path.stem == name:
+                if path.stem in (name, f"_{name}"):
                     return ModuleInfo(name, "library", path, _is_declared(path))
         return None
 
@@ -212,7 +227,7 @@ def _entry_points() -> Mapping[str, importlib.metadata.EntryPoint]:
 @functools.cache
 def _library_files(folder: Path) -> tuple[Path, ...]:
     return tuple(
-        path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith((".", "_")) and path.suffix != ".pyc"
+        path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith((".", "__")) and path.suffix != ".pyc"
     )
 
 
