@@ -19,7 +19,7 @@ import provisioner
 
 ROOT = Path(provisioner.__file__).parent
 LOADER = "provisioner.node.loader"
-APART = ("modules",)
+APART = ("facts", "managers", "modules", "providers")
 """Folders of ``node`` that are sent only when a step needs something of theirs."""
 
 

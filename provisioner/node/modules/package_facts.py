@@ -30,7 +30,7 @@ def run(node: Node, p: PackageFactsParams) -> dict[str, Any]:
             continue
         for key, state in node.packages.all("apt" if name == "apt" else "dnf").items():
             version, _, release = str(state.version).partition("-") if name == "rpm" else (str(state.version), "", "")
-            entry = {"name": state.name, "version": version, "arch": state.arch, "source": name}
+            entry: dict[str, Any] = {"name": state.name, "version": version, "arch": state.arch, "source": name}
             if name == "apt":
                 entry.update(category="", origin="")
             else:
