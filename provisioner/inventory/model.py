@@ -302,7 +302,8 @@ class Inventory:
                 self._groups[group].priority = int(priority)
             except (TypeError, ValueError):
                 where = source.spans.get(PRIORITY)
-                raise InputError.of(f"{PRIORITY} of group {group!r} must be a whole number, not {priority!r}", where) from None
+                message = f"{PRIORITY} of group {group!r} must be a whole number, not {priority!r}"
+                raise InputError.of(message, where, help="write a number; groups with a higher one win over their siblings") from None
             source = VarsSource(source.level, values, source.origin, source.spans, source.subject)
         with self._lock:
             if values:

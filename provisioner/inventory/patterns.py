@@ -25,6 +25,7 @@ _SUBSCRIPT = re.compile(r"(?P<base>.+)\[(?:(?P<index>-?[0-9]+)|(?P<first>[0-9]+)
 _GLOB = frozenset("*?[")
 _ALSO_HOSTS = frozenset(".*?[")
 _NAMED = 8
+_SHORT = 3
 
 
 class Term(NamedTuple):
@@ -198,7 +199,10 @@ def _is_known(inventory: Inventory, text: str) -> bool:
 
 def _nearest(inventory: Inventory, name: str) -> str:
     """What the person may have meant, else what there is."""
-    near = did_you_mean(name, (*inventory.groups, *inventory.hosts))
+    known = (*inventory.groups, *inventory.hosts)
+    near = did_you_mean(name, known)
+    if not near and len(name) <= _SHORT:  # in a short name one letter is much of it
+        near = _did_you_mean_short(name, known)
     if near:
         return near
     try:
@@ -212,3 +216,8 @@ def _nearest(inventory: Inventory, name: str) -> str:
         return "the inventory has no groups; list its hosts with 'provision inventory INVENTORY --graph'"
     more = f" and {len(groups) - _NAMED} more" if len(groups) > _NAMED else ""
     return f"the groups are {', '.join(sorted(groups)[:_NAMED])}{more}"
+
+
+def _did_you_mean_short(name: str, known: Iterable[str]) -> str:
+    near = [other for other in known if len(other) == len(name) and sum(map(str.__ne__, name, other)) == 1]
+    return f"did you mean {' or '.join(repr(other) for other in near[:3])}?" if near else ""

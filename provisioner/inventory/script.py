@@ -99,9 +99,8 @@ def _call(source: Source, *arguments: str) -> dict[str, Any]:
         raise Refusal(f"{shown} did not print JSON ({error}) but: {_tail(output)}", source.span()) from None
     if not isinstance(data, dict):
         raise Refusal(f"{shown} must print an object, not {describe(data)}", source.span())
-    if "__ansible_" in output:
-        data = revive(data, source.context.vault, source.span())
-    return data
+    revived: dict[str, Any] = revive(data, source.context.vault, source.span()) if "__ansible_" in output else data
+    return revived
 
 
 def _tail(text: str) -> str:
