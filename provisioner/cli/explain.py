@@ -1,0 +1,109 @@
+"""``provision explain``: where the value of a variable comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from provisioner.cli.options import GENERAL, INVENTORY, VARIABLES, Choices, form, shared
+from provisioner.diagnostics import did_you_mean
+from provisioner.errors import ProvisionError, UsageError
+
+if TYPE_CHECKING:
+    from provisioner.templating.variables import Definition, Scope
+
+
+@click.command("explain")
+@shared(*GENERAL, *INVENTORY, *VARIABLES, form("text", "json"))
+@click.argument("inventory")
+@click.argument("host")
+@click.argument("variable")
+@click.option("-p", "--playbook", "playbooks", multiple=True, metavar="FILE", help="Playbooks to look into.  [default: playbooks/site.yml]")
+def command(choices: Choices, inventory: str, host: str, variable: str, playbooks: tuple[str, ...]) -> int:
+    """Show every definition of VARIABLE for HOST in order of precedence, the winner first.
+
+    Looks at the inventory, the plays that select the host, their roles, and -e. What a run learns (facts, registered results) is not known
+    here; role variables are marked with their role, since they hold inside it.
+    """
+    from provisioner.cli.definitions import static_scope
+    from provisioner.cli.stage import Stage
+
+    stage = Stage.open(choices, [inventory])
+    if stage.inventory.host(host) is None:
+        raise UsageError(f"the inventory has no host {host!r}", help=did_you_mean(host, stage.inventory.hosts))
+    scope = static_scope(stage.inventory, host, stage.load_for_reading(playbooks), stage.extra_vars)
+    definitions = list(reversed(scope.explain(variable)))
+    if not definitions:
+        names = sorted(name for name in scope.names() if name not in ("groups", "group_names"))
+        raise UsageError(f"nothing defines {variable!r} for {host}", help=did_you_mean(variable, names))
+    value = _rendered(stage.templar(scope), variable)
+    if choices.form == "json":
+        _write_json(host, variable, value, definitions)
+    else:
+        _write_text(host, variable, value, definitions, scope)
+    return 0
+
+
+def _rendered(templar: Any, variable: str) -> Any:
+    """The value as a task would see it; what it needs of a run is said instead."""
+    try:
+        return templar.value(variable)
+    except ProvisionError as error:
+        return f"(not known before a run: {error.message})"
+
+
+def _shown(value: Any) -> str:
+    import json
+
+    from provisioner.cli.process import process
+    from provisioner.events import plain
+    from provisioner.report.text import one_line
+
+    if type(value).__name__ == "Vaulted":
+        return "(encrypted)"
+    text = value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+    return one_line(process.secrets.mask(text), 120) or '""'
+
+
+def _place(definition: Definition) -> str:
+    if definition.span is None:
+        return definition.origin
+    return f"{definition.span} ({definition.origin})" if definition.origin.startswith(("role ", "play ")) else str(definition.span)
+
+
+def _write_text(host: str, variable: str, value: Any, definitions: list[Definition], scope: Scope) -> None:
+    from provisioner.cli.output import stdout
+    from provisioner.report.text import clean
+
+    paper = stdout()
+    groups = ", ".join(scope.raw("group_names") or ()) or "no group"
+    paper.line(f"{paper.paint(clean(variable), 'bold')} on {clean(host)} ({clean(groups)}) = {_shown(value)}")
+    paper.line()
+    for definition in definitions:
+        word = paper.paint("wins", "ok") if definition.wins else paper.paint("    ", "dim")
+        text = f"{_shown(definition.value)}\n        {definition.level.title}: {clean(_place(definition))}"
+        paper.line(f"  {word}  {text if definition.wins else paper.paint(text, 'dim')}")
+    paper.flush()
+
+
+def _write_json(host: str, variable: str, value: Any, definitions: list[Definition]) -> None:
+    from provisioner.cli.output import write_document
+    from provisioner.cli.process import process
+    from provisioner.events import plain
+
+    def data(raw: Any) -> Any:
+        return "(encrypted)" if type(raw).__name__ == "Vaulted" else process.secrets.mask_data(plain(raw))
+
+    listed = [
+        {
+            "wins": each.wins,
+            "value": data(each.value),
+            "level": each.level.title,
+            "precedence": each.level.rank,
+            "origin": each.origin,
+            "place": str(each.span) if each.span else None,
+        }
+        for each in definitions
+    ]
+    write_document({"schema": "provision.explain/1", "host": host, "variable": variable, "value": data(value), "definitions": listed})
