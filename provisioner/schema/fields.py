@@ -77,14 +77,21 @@ def fields_of(params: type[Params]) -> Mapping[str, Field]:
     return _FIELDS[id(params)][1]
 
 
-def spellings(module: Module) -> dict[str, str]:
+_SPELLINGS: dict[int, tuple[Module, Mapping[str, str]]] = {}
+
+
+def spellings(module: Module) -> Mapping[str, str]:
     """Every accepted option name → the field it sets."""
+    known = _SPELLINGS.get(id(module))
+    if known is not None:
+        return known[1]
     names: dict[str, str] = {}
     for field in fields_of(module.params).values():
         if field.name == module.extra:
             continue
         names[field.name] = field.name
         names.update(dict.fromkeys(field.aliases, field.name))
+    _SPELLINGS[id(module)] = (module, names)
     return names
 
 
