@@ -213,7 +213,7 @@ class _Child:
                     self._serve(poll, number, on_output)
             if watch < 0 or watch in ready:
                 self._reap()
-            elif deadline is not None and time.monotonic() >= deadline:
+            if self.rc is None and deadline is not None and time.monotonic() >= deadline:
                 timed_out, deadline = True, None
                 if not uninterruptible:
                     self.rc = end(self.pid)

@@ -1,0 +1,45 @@
+"""What the transport's tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from provisioner.transport.connect import Connector
+from tests.transport import sshd as servers
+
+PROBES = Path(__file__).parent / "probes"
+
+
+def source_of(module: str) -> Mapping[str, str]:
+    """A test's module, or one of ours."""
+    probe = PROBES / f"{module}.py"
+    if probe.exists():
+        return {f"shipped.{module}": probe.read_text()}
+    ours = Path(__file__).parents[2] / "provisioner" / "node" / "modules" / f"{module}.py"
+    return {f"provisioner.node.modules.{module}": ours.read_text()}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Sshd]:
+    """A private sshd, shared by the tests of a file."""
+    yield from servers.running(tmp_path_factory.mktemp("sshd"))
+
+
+@pytest.fixture
+def sshd(server: servers.Sshd) -> Iterator[servers.Sshd]:
+    """The server as it was at first: key trusted, no sudo, plain shell, nothing in the way."""
+    yield server
+    server.trust()
+    server.sudoers("")
+    if server.options:
+        server.options = []
+        server.start()
+
+
+@pytest.fixture
+def connect() -> Connector:
+    """A connector that knows the test modules and waits for no lock."""
+    return Connector(source_of, who="the tests", lock_wait=0.0)
