@@ -83,8 +83,8 @@ class Node:
 
     @property
     def changed(self) -> bool:
-        """Whether this step has changed anything; refreshing a package index alone does not count."""
-        return any(change.KIND != "refresh_index" for change in self.recorder.changes)
+        """Whether this step has changed anything on the node; refreshing a package index or asking a server does not count."""
+        return any(change.KIND not in ("refresh_index", "request") for change in self.recorder.changes)
 
     def record(self, change: Change) -> Any:
         """Make a change. The faces call this; a module does for kinds that no face wraps."""

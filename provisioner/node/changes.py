@@ -221,12 +221,20 @@ class RunCommand(Change):
     finish: bool = False
 
 
+class Request(Change):
+    """Send a request that may alter something elsewhere. ``perform`` sends it and returns the answer; it stays on this side."""
+
+    KIND = "request"
+    perform: Any = None
+
+
 class Reboot(Change):
     """Boot the node again."""
 
     KIND = "reboot"
     delay: float = 0.0
     message: str = ""
+    command: str = ""
 
 
 KINDS: dict[str, type[Change]] = {
@@ -253,6 +261,7 @@ KINDS: dict[str, type[Change]] = {
         PutGroup,
         RemoveGroup,
         RunCommand,
+        Request,
         Reboot,
     )
 }

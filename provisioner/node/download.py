@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from .api import Node
 
 
+READING = ("GET", "HEAD", "OPTIONS")
+"""Methods that alter nothing on the server."""
+
+
 class WebParams(Params):
     """Parameters of every module that talks HTTP."""
 
@@ -53,8 +57,10 @@ def request(
     timeout: float = 30,
     follow: str = "safe",
 ) -> Answer:
-    """One request, redirections followed (``follow``: none, safe, all); fails with the reason when no answer comes."""
-    import urllib.error
+    """One request, redirections followed (``follow``: none, safe, all); fails with the reason when no answer comes.
+
+    A method that may alter something on the server is a change, so its answer is unknown while only planning.
+    """
     import urllib.request
 
     if p.use_gssapi:
@@ -73,6 +79,20 @@ def request(
     if url.startswith("https"):
         handlers.append(urllib.request.HTTPSHandler(context=_trust(p)))
     opener = urllib.request.build_opener(*handlers)
+    if method in READING:
+        return _send(node, p, opener, asked, timeout)
+    from .changes import Request
+
+    answer: Answer = node.record(
+        Request(target=f"{method} {_shown(url)}", after="sent", perform=lambda: _send(node, p, opener, asked, timeout))
+    )
+    return answer
+
+
+def _send(node: Node, p: WebParams, opener: Any, asked: Any, timeout: float) -> Answer:
+    import urllib.error
+
+    url = asked.full_url
     try:
         with opener.open(asked, timeout=timeout) as reply:
             data = _unpacked(reply.read(), reply.headers, p.decompress)

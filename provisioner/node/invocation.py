@@ -53,7 +53,9 @@ def _matches(node: Node, pattern: str) -> bool:
     return state is not None and state.kind == "directory" and any(fnmatch.fnmatchcase(each, name) for each in node.files.names(folder))
 
 
-def invoke(node: Node, p: InvocationParams, *, argv: Sequence[str] = (), shell: str = "", command: Any) -> dict[str, Any]:
+def invoke(
+    node: Node, p: InvocationParams, *, argv: Sequence[str] = (), shell: str = "", command: Any, display: str = ""
+) -> dict[str, Any]:
     """Run it and return rc, stdout, stderr and the times, failing on any exit status but 0."""
     import time
 
@@ -62,7 +64,7 @@ def invoke(node: Node, p: InvocationParams, *, argv: Sequence[str] = (), shell: 
         stdin = (p.stdin + ("\n" if p.stdin_add_newline and not p.stdin.endswith("\n") else "")).encode("utf-8", "surrogateescape")
     chdir = node.files.expand(p.chdir) if p.chdir else ""
     start = time.time()
-    done = node.commands.run(argv, shell=shell, executable=p.executable or "", chdir=chdir, stdin=stdin)
+    done = node.commands.run(argv, shell=shell, executable=p.executable or "", chdir=chdir, stdin=stdin, display=display)
     out, err = (_stripped(text, p.strip_empty_ends) for text in (done.out, done.err))
     result = {
         "changed": True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from .changes import Change, Reboot, RunCommand, SetValue
+from .changes import Change, Reboot, Request, RunCommand, SetValue
 from .faults import Fail
 from .live_accounts import LiveAccounts
 from .live_files import LiveFiles
@@ -86,6 +86,9 @@ class Live(LiveFiles, LiveAccounts, LivePackages, LiveUnits):
             place = f" in {change.chdir}" if change.chdir else ""
             raise Fail(f"cannot run {argv[0]}{place}: {error.strerror or error}", rc=error.errno or 1, cmd=argv) from None
 
+    def _request(self, change: Request) -> Any:
+        return change.perform()
+
     # -- keyed values --------------------------------------------------------------------------------------------------------------
 
     def value(self, namespace: str, key: str) -> Any:
@@ -100,7 +103,7 @@ class Live(LiveFiles, LiveAccounts, LivePackages, LiveUnits):
     def _reboot(self, change: Reboot) -> None:
         # Detached and a moment later, so that the answer to this step still reaches the controller.
         wait = max(1.0, change.delay)
-        script = f"sleep {wait}; systemctl reboot || shutdown -r now || reboot"
+        script = f"sleep {wait}; {change.command or 'systemctl reboot || shutdown -r now || reboot'}"
         if os.fork() == 0:
             os.setsid()
             if os.fork() == 0:

@@ -116,7 +116,7 @@ class Overlay(OverlayFiles, OverlaySystem):
     def apply(self, change: Change) -> Any:
         """Note the change: ``ports.Sink.apply`` of the planning side."""
         self.fold(change)
-        if change.KIND == "run_command":
+        if change.KIND in ("run_command", "request"):
             raise ResultUnknown(f"running {change.target}")
 
     def fold(self, change: Change) -> None:
@@ -133,6 +133,9 @@ class Overlay(OverlayFiles, OverlaySystem):
             return
         for kind, name in touches:
             self.forget(kind, name, because)
+
+    def _fold_request(self, change: Change) -> None:
+        """What a request alters is elsewhere."""
 
     def _fold_reboot(self, change: Change) -> None:
         self._arrive(f"rebooting ({change.target})")

@@ -305,7 +305,7 @@ def _encode(value: Any) -> Any:
         return {key: _encode(child) for key, child in value.items()}
     if isinstance(value, (list, tuple)):
         return [_encode(child) for child in value]
-    return value
+    return None if callable(value) else value
 
 
 def decode(value: Any, load: Callable[[str], bytes] | None = None) -> Any:
