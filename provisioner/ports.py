@@ -85,6 +85,8 @@ class AgentInfo:
     uid: int
     hostname: str
     pending: tuple[str, ...] = ()
+    login: str = ""
+    """The account of the connection, which is another than ``user`` when the agent was started with ``become``."""
 
 
 @dataclass(frozen=True)

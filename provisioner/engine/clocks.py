@@ -8,7 +8,7 @@ A host that failed, ended or was lost has left, so it never holds up anybody.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -50,12 +50,14 @@ class Meeting:
     """Hosts that wait for each other at a place.
 
     hosts   who came, in play order; complete once the meeting is held
+    brought  what each of them brought
     shared  what the one who does the work for all leaves for the others
     """
 
     place: Place
     missing: set[str]
     hosts: list[str] = field(default_factory=list)
+    brought: dict[str, Any] = field(default_factory=dict)
     held: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
     shared: Any = None
@@ -102,7 +104,7 @@ class Clocks:
         with self._lock:
             self._places[host] = place
 
-    def meet(self, host: str, place: Place) -> Meeting:
+    def meet(self, host: str, place: Place, brought: Any = None) -> Meeting:
         """Wait until every other host has come to this place or passed it; ``meeting.hosts`` are those that came."""
         with self._lock:
             self._places[host] = place
@@ -111,6 +113,7 @@ class Clocks:
                 missing = {other for other, at in self._places.items() if at < place and other != host}
                 meeting = self._meetings[place] = Meeting(place, missing)
             meeting.hosts.append(host)
+            meeting.brought[host] = brought
             self._settle(host, place)
         self._wait(meeting.held)
         return meeting
@@ -155,14 +158,3 @@ class Clocks:
                 event.wait()
         if self._stopped:
             raise Stopped
-
-
-def work_for_all(clocks: Clocks, meeting: Meeting, host: str, work: Callable[[], Any]) -> Any:
-    """Let the first host of a meeting do the work and give every host its value; an exception of it is left as value and raised there."""
-    if meeting.hosts[0] != host:
-        return clocks.wait_done(meeting)
-    try:
-        meeting.shared = work()
-    finally:
-        meeting.done.set()
-    return meeting.shared

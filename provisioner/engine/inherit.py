@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
-from provisioner.playbook.model import Block, Directives, Entry, RoleSource, Task
+from provisioner.playbook.model import Directives, Entry, RoleSource, Task
+from provisioner.templating.variables import Layer
 
 ADDED = ("when", "tags", "environment", "module_defaults")
 MERGED = ("vars",)
@@ -21,12 +23,21 @@ class Inherited:
     roles       uses of roles around this place, outermost first
     vars        ``vars:`` of blocks and of the task, outermost first, each a raw mapping
     maybe       why it is not known whether this place is reached at all
+    outer       what holds around the entry this belongs to
+    params      variables given to includes, outermost first
+    beside      folders of included task files, innermost first
+    layers, paths  what ``variables`` makes of all this, kept
     """
 
     directives: Directives
     roles: tuple[RoleSource, ...] = ()
     vars: tuple[Mapping[str, Any], ...] = ()
     maybe: str | None = None
+    outer: Inherited | None = None
+    params: tuple[Mapping[str, Any], ...] = ()
+    beside: tuple[Path, ...] = ()
+    layers: tuple[Layer, ...] | None = field(default=None, repr=False)
+    paths: tuple[Path, ...] | None = field(default=None, repr=False)
     _children: dict[int, tuple[Entry, Inherited]] = field(default_factory=dict, repr=False)
 
     @property
@@ -39,18 +50,35 @@ class Inherited:
         known = self._children.get(id(entry))
         if known is not None:
             return known[1]
-        inner = self.plus(entry.directives, entry.role if isinstance(entry, Block) or entry.role else None)
+        inner = self.plus(entry.directives, entry.role)
         # The entry is kept with it so that its id cannot be given to another object.
         self._children[id(entry)] = (entry, inner)
         return inner
 
-    def plus(self, directives: Directives, role: RoleSource | None = None, maybe: str | None = None) -> Inherited:
+    def plus(self, directives: Directives, role: RoleSource | None = None) -> Inherited:
         """The same place with more directives, perhaps inside a role."""
         roles = self.roles
         if role is not None and (not roles or roles[-1] is not role):
             roles = (*roles, role)
         variables = (*self.vars, directives.vars) if directives.vars else self.vars
-        return Inherited(fold(self.directives, directives), roles, variables, maybe or self.maybe)
+        return replace(self, directives=fold(self.directives, directives), roles=roles, vars=variables, outer=self, **_fresh())
+
+    def included(self, directives: Directives, params: Mapping[str, Any], beside: Path | None, maybe: str | None) -> Inherited:
+        """What holds inside a dynamic include that stands here: its ``apply``, its variables, and the folder of the file."""
+        folders = (beside, *self.beside) if beside is not None else self.beside
+        given = (*self.params, params) if params else self.params
+        inner = self.plus(directives)
+        return replace(inner, params=given, beside=folders, maybe=maybe or self.maybe, **_fresh())
+
+    def doubtful(self, maybe: str) -> Inherited:
+        """The same place, of which it is not known whether it is reached."""
+        outer = self.outer.doubtful(maybe) if self.outer is not None else None
+        return replace(self, maybe=maybe, outer=outer, **_fresh())
+
+
+def _fresh() -> dict[str, Any]:
+    """Nothing kept yet."""
+    return {"layers": None, "paths": None, "_children": {}}
 
 
 def fold(outer: Directives, inner: Directives) -> Directives:

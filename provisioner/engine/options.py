@@ -27,6 +27,8 @@ class Options:
     task_timeout    seconds a step may take when the task does not say; None for no limit
     stuck_after     seconds without an answer after which a host is named as stuck
     set_aside_after  seconds without an answer after which the run goes on without the host; None to wait for ever
+    stop_after      seconds that hosts may take to stop after an interrupt
+    ask             answers a ``vars_prompt`` entry
     gather          "implicit" (plays gather facts unless they say no), "explicit" or "smart" (once a host and run)
     run_once        "first" (as Ansible: the first host decides) or "any" (the first host whose condition holds)
     """
@@ -44,6 +46,7 @@ class Options:
     gather: str = "implicit"
     run_once: str = "first"
     any_errors_fatal: bool = False
+    verbosity: int = 0
 
     connection: str = "ssh"
     remote_user: str | None = None
@@ -64,7 +67,9 @@ class Options:
     task_timeout: float | None = None
     stuck_after: float = 60.0
     set_aside_after: float | None = None
+    stop_after: float = 5.0
     executor: Callable[[int], Executor] = _threads
+    ask: Callable[[Mapping[str, Any]], Any] | None = None
     secrets: Secrets = field(default_factory=Secrets)
 
     @property

@@ -25,6 +25,10 @@ class HostEnds(Signal):
     """``end_host``, or the host is through with the play for another good reason."""
 
 
+class GivenUp(HostEnds):
+    """The play is given up on all hosts because too many failed; this one counts as failed, too."""
+
+
 class BatchEnds(Signal):
     """``end_batch``: the play goes on with the next batch."""
 

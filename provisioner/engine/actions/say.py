@@ -1,0 +1,95 @@
+"""Actions that only speak or judge: ``debug``, ``assert``, ``fail``, ``set_stats``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from provisioner.engine.actions.call import Call
+from provisioner.engine.outcome import Outcome
+from provisioner.engine.truth import as_bool, as_number
+from provisioner.errors import InputError
+from provisioner.events import plain
+from provisioner.templating.failures import UndefinedVariable
+from provisioner.values import Unknown
+
+NOT_DEFINED = "VARIABLE IS NOT DEFINED!"
+
+
+def debug(call: Call) -> Outcome:
+    """Show a message or a variable."""
+    unknown = set(call.written) - {"msg", "var", "verbosity", "_raw_params"}
+    if unknown:
+        raise InputError.of(f"debug: unsupported option {', '.join(map(repr, sorted(unknown)))}", call.task.span_of("args"))
+    verbosity = int(as_number(call.given("verbosity", default=0), "verbosity"))
+    if verbosity > call.run.options.verbosity:
+        return Outcome.skipped("Verbosity threshold not met.", skipped_reason="Verbosity threshold not met.")
+    if "var" in call.task.args:
+        return _variable(call)
+    message = call.written.get("msg", "Hello world!")
+    outcome = Outcome.ok(msg=message)
+    outcome.message = shown(message)
+    return outcome
+
+
+def _variable(call: Call) -> Outcome:
+    written = call.written.get("var")
+    if not isinstance(written, str):
+        outcome = Outcome.ok(**{str(call.task.args["var"]): written})
+        outcome.message = shown(written)
+        return outcome
+    try:
+        value = call.scope.value(written, call.task.span_of("args", "var"))
+    except UndefinedVariable:
+        value = NOT_DEFINED
+    outcome = Outcome.ok(**{written: value})
+    outcome.message = f"{written} = {shown(value)}"
+    return outcome
+
+
+def assert_(call: Call) -> Outcome:
+    """Judge conditions."""
+    conditions = call.task.args.get("that")
+    if conditions is None:
+        raise InputError.of("assert needs 'that'", call.task.span_of("args"))
+    if isinstance(conditions, str) and "{{" in conditions:
+        conditions = call.written.get("that", conditions)
+    listed = conditions if isinstance(conditions, (list, tuple)) else [conditions]
+    quiet = as_bool(call.given("quiet"), "quiet")
+    templar = call.scope.templar
+    unknown: Unknown | None = None
+    for condition in listed:
+        holds = templar.evaluate(condition, call.task.span_of("args", "that"))
+        if isinstance(holds, Unknown):
+            unknown = unknown or holds
+        elif not holds:
+            message = call.given("fail_msg", "msg", default="Assertion failed")
+            found = {} if quiet else {"assertion": condition, "evaluated_to": False}
+            return Outcome.failure(message if isinstance(message, str) else shown(message), **found)
+    if unknown is not None:
+        return Outcome.waiting(unknown.because)
+    return Outcome.ok(msg=call.given("success_msg", default="All assertions passed"))
+
+
+def fail(call: Call) -> Outcome:
+    """Fail with a message."""
+    return Outcome.failure(str(call.given("msg", default="Failed as requested from task")))
+
+
+def set_stats(call: Call) -> Outcome:
+    """Give numbers and texts of the run on to whoever reads its record."""
+    data = call.written.get("data")
+    if not isinstance(data, dict):
+        raise InputError.of("set_stats needs 'data', a mapping", call.task.span_of("args"))
+    per_host = as_bool(call.given("per_host"), "per_host")
+    aggregate = as_bool(call.given("aggregate", default=True), "aggregate")
+    return Outcome.ok(ansible_stats={"data": data, "per_host": per_host, "aggregate": aggregate})
+
+
+def shown(value: Any) -> str:
+    """A value as text for people."""
+    if isinstance(value, Unknown):
+        return f"(not known before apply: {value.because})"
+    if isinstance(value, str):
+        return value
+    return json.dumps(plain(value), ensure_ascii=False, indent=2)

@@ -1,0 +1,107 @@
+"""``set_fact`` and ``include_vars``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from provisioner.engine.actions.call import Call
+from provisioner.engine.contents import find_file
+from provisioner.engine.outcome import Outcome
+from provisioner.engine.truth import as_bool, as_number
+from provisioner.errors import InputError
+from provisioner.values import Unknown
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_EXTENSIONS = ("yaml", "yml", "json")
+_OPTIONS = {
+    "_raw_params", "depth", "dir", "extensions", "file", "files_matching", "hash_behaviour", "ignore_files", "ignore_unknown_extensions", "name",
+}  # fmt: skip
+
+
+def set_fact(call: Call) -> Outcome:
+    """Set variables of the host; ``cacheable`` makes them facts, too."""
+    values = {}
+    cacheable = as_bool(call.given("cacheable"), "cacheable")
+    for written, value in call.written.items():
+        if written == "cacheable":
+            continue
+        name = call.scope.render(written)
+        if not isinstance(name, str) or not _NAME.match(name):
+            help_ = "use letters, digits and underscores, and no digit first"
+            raise InputError.of(f"set_fact: {name!r} is no name for a variable", call.task.span_of("args", written), help=help_)
+        values[name] = value
+    if not values:
+        raise InputError.of("set_fact sets nothing", call.task.span_of("args"), help="give at least one name and value")
+    call.set(values)
+    if cacheable:
+        call.learn(values)
+    outcome = Outcome.ok(ansible_facts=values)
+    outcome.facts_applied = True
+    return outcome
+
+
+def include_vars(call: Call) -> Outcome:
+    """Load variables from a file or a folder of files."""
+    unknown = set(call.written) - _OPTIONS
+    if unknown:
+        raise InputError.of(f"include_vars: unsupported option {', '.join(map(repr, sorted(unknown)))}", call.task.span_of("args"))
+    directory, name = call.given("dir"), call.given("name")
+    files = list(_files_in(call, str(directory))) if directory is not None else [_file(call)]
+    values: dict[str, Any] = {}
+    for path in files:
+        read, _ = call.run.loader.files.variables(path)
+        values = _merged(values, read) if call.given("hash_behaviour") == "merge" else {**values, **read}
+    if name is not None:
+        values = {str(name): values}
+    if call.given("hash_behaviour") == "merge":
+        values = {key: _merged(call.scope.lookup(key, {}), value) for key, value in values.items()}
+    call.include(values)
+    outcome = Outcome.ok(ansible_facts=values, ansible_included_var_files=[str(path) for path in files])
+    outcome.facts_applied = True
+    return outcome
+
+
+def _file(call: Call) -> Path:
+    name = call.given("file", "_raw_params")
+    if isinstance(name, Unknown) or not name:
+        raise InputError.of("include_vars needs a file or a dir", call.task.span_of("args"))
+    return find_file(call.scope.paths, "vars", str(name), call.task.span_of("args"), call.task.span.file)
+
+
+def _files_in(call: Call, name: str) -> Iterator[Path]:
+    """The variables files of a folder, in order."""
+    base = find_file(call.scope.paths, "vars", name, call.task.span_of("args", "dir"), call.task.span.file, folders=True)
+    depth = int(as_number(call.given("depth", default=0), "depth"))
+    extensions = call.given("extensions", default=_EXTENSIONS)
+    wanted = re.compile(str(call.given("files_matching", default="")))
+    ignored = [re.compile(str(pattern)) for pattern in _listed(call.given("ignore_files", default=[]))]
+    lenient = as_bool(call.given("ignore_unknown_extensions"), "ignore_unknown_extensions")
+    for path in sorted(base.rglob("*"), key=lambda found: (len(found.relative_to(base).parts), str(found))):
+        level = len(path.relative_to(base).parts)
+        if not path.is_file() or path.name.startswith(".") or (depth and level > depth):
+            continue
+        if any(pattern.search(path.name) for pattern in ignored) or not wanted.search(path.name):
+            continue
+        if path.suffix.lstrip(".") not in _listed(extensions):
+            if lenient:
+                continue
+            raise InputError.of(
+                f"{path} does not have a valid extension: {', '.join(_listed(extensions))}", call.task.span_of("args", "dir")
+            )
+        yield path
+
+
+def _listed(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, (list, tuple)) else [part.strip() for part in str(value).split(",")]
+
+
+def _merged(under: Any, over: Any) -> Any:
+    if not isinstance(under, Mapping) or not isinstance(over, Mapping):
+        return over
+    merged = dict(under)
+    for key, value in over.items():
+        merged[key] = _merged(merged[key], value) if key in merged else value
+    return merged

@@ -1,0 +1,232 @@
+"""Handlers: who is notified, when they run, and the journal that makes sure that none is lost.
+
+A notified handler is noted on the node before anything else is sent there, and struck off after it ran. What an earlier run left noted
+there is run by the next play that defines it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from provisioner.diagnostics import did_you_mean
+from provisioner.engine.clocks import FIRST, Place
+from provisioner.engine.inherit import Inherited
+from provisioner.errors import InputError
+from provisioner.playbook.model import Block, Entry, Play, Role, RoleSource, Task
+from provisioner.values import UnknownValueError
+
+if TYPE_CHECKING:
+    from provisioner.engine.agents import SharedAgent
+    from provisioner.engine.jobs import Job
+    from provisioner.engine.walk import HostWalk
+
+LEFT_OVER = "an earlier run was interrupted before it ran"
+
+
+@dataclass
+class Handler:
+    """A handler of a play with everything it inherits; ``index`` is its place in the order of definition."""
+
+    task: Task
+    inherited: Inherited
+    index: int
+    role: RoleSource | None
+
+    def key(self, name: str) -> str:
+        """How the journal on the node names it."""
+        return f"{self.role.name} : {name}" if self.role else name
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """All names under which ``notify`` may mean it, given its rendered name."""
+        if self.role is None:
+            return (name,)
+        qualified = (f"{self.role.name} : {name}", name)
+        return (f"{self.role.collection}.{qualified[0]}", *qualified) if self.role.collection else qualified
+
+
+class HandlerBook:
+    """The handlers of a play in the order of definition: those of roles first, then the play's own."""
+
+    def __init__(self, play: Play, inherited: Inherited) -> None:
+        self._lock = threading.Lock()
+        self.handlers: list[Handler] = []
+        self._known: set[int] = set()
+        for role in play.roles:
+            self.add_role(role, inherited)
+        self._add(play.handlers, inherited, None)
+        for role in play.imported_roles:
+            self.add_role(role, inherited)
+
+    def add_role(self, role: Role, inherited: Inherited) -> None:
+        """Make the handlers of a role known, of its dependencies first; again is no harm."""
+        for dependency in role.dependencies:
+            self.add_role(dependency, inherited)
+        with self._lock:
+            key = id(role.handlers)
+            if not role.handlers or key in self._known:
+                return
+            self._known.add(key)
+        self._add(role.handlers, inherited.plus(role.body.directives, role.source), role.source)
+
+    def _add(self, entries: Iterable[Entry], inherited: Inherited, role: RoleSource | None) -> None:
+        for entry in entries:
+            if isinstance(entry, Block):
+                self._add(entry.tasks, inherited.within(entry), entry.role or role)
+            else:
+                with self._lock:
+                    source = entry.role or role
+                    self.handlers.append(Handler(entry, inherited.within(entry), len(self.handlers), source))
+
+
+@dataclass
+class Notice:
+    """Why a handler will run on a host."""
+
+    because: list[str] = field(default_factory=list)
+    certain: bool = False
+
+    @property
+    def text(self) -> str:
+        """The reason in words."""
+        if self.because == [LEFT_OVER]:
+            return f"because {LEFT_OVER}"
+        return f"because of {', '.join(dict.fromkeys(self.because))}" if self.because else "notified"
+
+
+class HostHandlers:
+    """The handlers of a play as one host has them."""
+
+    def __init__(self, walk: HostWalk, book: HandlerBook) -> None:
+        self._walk = walk
+        self._book = book
+        self._names: dict[int, str | None] = {}
+        self._notices: dict[int, Notice] = {}
+        self._to_note: list[str] = []
+        self._to_strike: list[str] = []
+
+    def notify(self, job: Job, names: Iterable[Any], because: str, certain: bool) -> None:
+        """A task changed something: mark what it notifies. A name that no handler has is an ``InputError``."""
+        for raw in names:
+            for name in self._rendered(job, raw):
+                found = self._find(name)
+                if not found:
+                    raise self._unknown(job, name)
+                for handler in found:
+                    self._mark(handler, because, certain)
+
+    @property
+    def waiting(self) -> list[str]:
+        """Names of the handlers that are notified and have not run."""
+        return [self._label(handler) for handler in self._book.handlers if handler.index in self._notices]
+
+    def run(self, place: Place) -> None:
+        """Run what is notified, in the order of definition, each once; what they notify in turn runs as well."""
+        walk = self._walk
+        walk.batch.flush()
+        self._adopt()
+        ran: set[int] = set()
+        turn = FIRST
+        while any(index not in ran for index in self._notices):
+            # Handlers may notify ones that stand before them: those have their turn in another round.
+            for handler in list(self._book.handlers):
+                if handler.index in self._notices and handler.index not in ran:
+                    self._one(handler, (*place, turn, FIRST + handler.index), ran)
+            turn += 1
+
+    def write_journal(self, agent: SharedAgent) -> None:
+        """Note and strike off on the node what has come up since the last call."""
+        if self._to_note or self._to_strike:
+            add, done = self._to_note, self._to_strike
+            self._to_note, self._to_strike = [], []
+            agent.journal(add, done)
+
+    def settle_journal(self) -> None:
+        """The same at the end of a play, when nothing more is sent."""
+        if self._to_note or self._to_strike:
+            agent = self._walk.running_agent()
+            if agent is not None:
+                self.write_journal(agent)
+
+    def _one(self, handler: Handler, place: Place, ran: set[int]) -> None:
+        walk = self._walk
+        notice = self._notices.pop(handler.index)
+        ran.add(handler.index)
+        inherited = handler.inherited
+        if not notice.certain:
+            inherited = inherited.doubtful(f"only if {', '.join(notice.because)} changes")
+        try:
+            walk.task(handler.task, inherited, place, handler=notice.text)
+            walk.batch.flush()
+        except BaseException:
+            self._notices[handler.index] = notice
+            raise
+        if walk.run.options.mode == "apply":
+            self._to_strike.append(handler.key(self._label(handler)))
+
+    def _mark(self, handler: Handler, because: str, certain: bool) -> None:
+        walk = self._walk
+        notice = self._notices.get(handler.index)
+        if notice is None:
+            notice = self._notices[handler.index] = Notice()
+            walk.run.notes.notified(walk.host.name, self._label(handler), because, certain, walk.order)
+            if walk.run.options.mode == "apply":
+                self._to_note.append(handler.key(self._label(handler)))
+        if because not in notice.because:
+            notice.because.append(because)
+        notice.certain = notice.certain or certain
+
+    def _adopt(self) -> None:
+        """Take over what an earlier run left notified on the node and this play defines."""
+        earlier = self._walk.host.earlier
+        if not earlier:
+            return
+        for handler in self._book.handlers:
+            key = handler.key(self._label(handler))
+            if key in earlier:
+                del earlier[key]
+                if handler.index not in self._notices:
+                    self._mark(handler, LEFT_OVER, True)
+
+    def _find(self, name: str) -> list[Handler]:
+        """Handlers that a notification means: the last one of that name, and all that listen to it."""
+        found: list[Handler] = []
+        by_name = next((handler for handler in reversed(self._book.handlers) if name in handler.names(self._label(handler))), None)
+        if by_name is not None:
+            found.append(by_name)
+        for handler in self._book.handlers:
+            topics = handler.task.listen
+            if handler is not by_name and any(name in handler.names(topic) for topic in topics):
+                same = [
+                    item for item in found if item.task.name and self._label(item) == self._label(handler) and item.role == handler.role
+                ]
+                if not same:
+                    found.append(handler)
+        return found
+
+    def _label(self, handler: Handler) -> str:
+        """The name of a handler, rendered with the host's variables; as written where that is not possible."""
+        known = self._names.get(handler.index)
+        if known is None:
+            name = handler.task.label
+            if "{" in name:
+                try:
+                    name = str(self._walk.scope(handler.inherited).render(name))
+                except (InputError, UnknownValueError):
+                    # Such a handler cannot be notified by name; it may still listen.
+                    name = handler.task.label
+            known = self._names[handler.index] = name
+        return known
+
+    def _rendered(self, job: Job, raw: Any) -> list[str]:
+        value = job.scope.render(raw) if isinstance(raw, str) and "{" in raw else raw
+        if isinstance(value, (list, tuple)):
+            return [str(name) for name in value]
+        return [str(value)]
+
+    def _unknown(self, job: Job, name: str) -> InputError:
+        known = [text for handler in self._book.handlers for text in (self._label(handler), *handler.task.listen)]
+        help_ = did_you_mean(name, known) or (f"this play has {', '.join(sorted(set(known)))}" if known else "this play has no handlers")
+        return InputError.of(f"no handler is called {name!r}", job.task.span_of("notify"), help=help_)

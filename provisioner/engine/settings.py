@@ -1,0 +1,105 @@
+"""How a step is run: as whom, with which environment and deadline, really or on trial; from the directives that hold for its task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from provisioner.engine.expressions import Expressions, Scope
+from provisioner.engine.options import Options
+from provisioner.engine.truth import as_bool, as_number
+from provisioner.errors import InputError
+from provisioner.playbook.model import Directives, Task
+
+
+@dataclass(frozen=True)
+class BecomeSettings:
+    """As whom a step runs; ``wanted`` False means as the login user, and the rest says how to become root if others want that."""
+
+    wanted: bool = False
+    user: str = "root"
+    method: str = "sudo"
+    flags: str = ""
+    exe: str = ""
+    password: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """Everything of a step that is not its module and parameters."""
+
+    become: BecomeSettings = BecomeSettings()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    timeout: float | None = None
+    diff: bool = False
+    quiet: bool = False
+    trial: bool = False
+    real: bool = False
+
+
+def step_settings(task: Task, directives: Directives, scope: Scope, expressions: Expressions, options: Options) -> StepSettings:
+    """The settings for one item of a task."""
+
+    def rendered(name: str) -> Any:
+        value = getattr(directives, name)
+        return expressions.render(value, scope, task.span_of(name)) if isinstance(value, str) else value
+
+    check = rendered("check_mode")
+    timeout = rendered("timeout")
+    diff = rendered("diff")
+    return StepSettings(
+        become=_become(rendered, scope, options),
+        environment=_environment(task, directives, scope, expressions),
+        timeout=as_number(timeout, "timeout") or None if timeout is not None else options.task_timeout,
+        diff=options.diff if diff is None else as_bool(diff, "diff"),
+        quiet=task.changed_when is not None and is_never(task.changed_when),
+        trial=check is not None and as_bool(check, "check_mode"),
+        real=check is not None and not as_bool(check, "check_mode"),
+    )
+
+
+def is_never(conditions: tuple[Any, ...]) -> bool:
+    """Whether the conditions are literally false."""
+    return any(
+        condition is False or (isinstance(condition, str) and condition.strip().lower() in ("false", "no")) for condition in conditions
+    )
+
+
+def _become(rendered: Any, scope: Scope, options: Options) -> BecomeSettings:
+    """Variables win over keywords, keywords over the command line."""
+
+    def pick(keyword: str, default: Any, *variables: str) -> Any:
+        for name in variables:
+            value = scope.lookup(name, None)
+            if value is not None:
+                return value
+        value = rendered(keyword) if keyword else None
+        return default if value is None else value
+
+    wanted = as_bool(pick("become", options.become, "ansible_become"), "become")
+    return BecomeSettings(
+        wanted,
+        str(pick("become_user", options.become_user, "ansible_become_user") or "root"),
+        str(pick("become_method", options.become_method, "ansible_become_method")),
+        str(pick("become_flags", options.become_flags, "ansible_become_flags") or ""),
+        str(pick("become_exe", options.become_exe, "ansible_become_exe") or ""),
+        pick("", options.become_password, "ansible_become_password", "ansible_become_pass", "ansible_sudo_pass"),
+    )
+
+
+def _environment(task: Task, directives: Directives, scope: Scope, expressions: Expressions) -> dict[str, str]:
+    merged: dict[str, str] = {}
+    for raw in directives.environment:
+        part = expressions.render(raw, scope, task.span_of("environment"))
+        for mapping in part if isinstance(part, (list, tuple)) else (part,):
+            if not mapping:
+                continue
+            if not isinstance(mapping, Mapping):
+                raise InputError.of(f"environment must be a mapping, not {type(mapping).__name__}", task.span_of("environment"))
+            merged.update({str(name): _text(value) for name, value in mapping.items() if value is not scope.omit})
+    return merged
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,310 @@
+"""The life of a task on a host up to where it is queued: when → loop → arguments → steps or action."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from provisioner.engine.actions.call import Call
+from provisioner.engine.arguments import arguments_of, explain
+from provisioner.engine.clocks import Place
+from provisioner.engine.expressions import Scope
+from provisioner.engine.inherit import Inherited, task_mentions
+from provisioner.engine.jobs import Item, Job
+from provisioner.engine.loops import item_extra, label_of, loop_items, round_variables
+from provisioner.engine.outcome import NodeCall, Outcome, Work
+from provisioner.engine.settings import StepSettings, step_settings
+from provisioner.engine.signals import NeedsFlush
+from provisioner.engine.truth import as_bool, as_number
+from provisioner.engine.verdict import never_fails
+from provisioner.errors import ProvisionError
+from provisioner.playbook.model import Loop, Task
+from provisioner.templating.variables import NeedsResult
+from provisioner.values import Unknown, UnknownValueError, find_unknown
+
+if TYPE_CHECKING:
+    from provisioner.engine.actions import Action
+    from provisioner.engine.walk import HostWalk
+
+BRINGS_FACTS = ("setup", "gather_facts", "package_facts", "service_facts")
+READS_FILES = ("lookup(", "query(", "q(")
+
+
+class TaskLife:
+    """One task on one host, from being reached to being queued or settled."""
+
+    def __init__(self, walk: HostWalk, task: Task, inherited: Inherited, place: Place, handler: str | None = None) -> None:
+        self.walk = walk
+        self.task = task
+        self.inherited = inherited
+        self.place = place
+        self.handler = handler
+        self.action: Action | None = walk.run.actions.find(task.action)
+        self.job: Job | None = None
+        self._delegate: str | None = None
+
+    # Queueing
+
+    def start(self) -> Job:
+        """Prepare the task and queue it; send the queue where something depends on it now."""
+        walk, task = self.walk, self.task
+        if self._flush_first():
+            walk.batch.flush()
+        if self._one_by_one():
+            job = self._run_one_by_one()
+        else:
+            job = self._settled(self._prepare)
+            way = walk.way_to(job, self._delegate)
+            if any(item.outcome is None for item in job.items):
+                job.expected = (task.register, task.action in BRINGS_FACTS and job.facts_of is None)
+                walk.host.expect(*job.expected)
+            walk.batch.add(job, *way)
+            if self._flush_after():
+                walk.batch.flush()
+        return job
+
+    def _settled(self, prepare: Any) -> Any:
+        """Prepare; where that needs a result which is still on its way, send the queue and prepare again."""
+        while True:
+            try:
+                return prepare()
+            except (NeedsResult, NeedsFlush):
+                if self.job is not None:
+                    self.walk.forget(self.job)
+                if not self.walk.batch:
+                    raise
+                self.walk.batch.flush()
+
+    def _flush_first(self) -> bool:
+        """Whether queued steps may change what preparing this task reads outside of variables."""
+        if not self.walk.batch:
+            return False
+        if self.action is not None and self.action.alone:
+            return True
+        if not self.walk.is_local:
+            return False
+        return (self.action is not None and self.action.reads_files) or task_mentions(self.task, READS_FILES) or self._loops_over_files()
+
+    def _loops_over_files(self) -> bool:
+        loop = self.task.loop
+        return loop is not None and loop.lookup is not None and loop.lookup not in ("items", "dict", "list", "nested", "together")
+
+    def _flush_after(self) -> bool:
+        """Whether the node cannot go on by itself after this task: its failure is decided here."""
+        task = self.task
+        if task.until or task.retries is not None:
+            return True
+        if task.failed_when is not None and not (self.job and self.job.items and never_fails(self.job.items[0])):
+            return True
+        return self.walk.learns_names(task)
+
+    def _one_by_one(self) -> bool:
+        """Whether the items of the loop depend on each other's outcome."""
+        loop = self.task.loop
+        if self.action is not None and self.action.alone:
+            return True
+        if loop is None:
+            return False
+        control = loop.control
+        return bool(control.break_when) or control.pause is not None or bool(self.task.until) or self.task.retries is not None
+
+    # Preparing
+
+    def new_job(self) -> Job:
+        """The job of this task, without items."""
+        task, walk = self.task, self.walk
+        scope = walk.scope(self.inherited)
+        no_log = self.inherited.directives.no_log
+        late = (task.changed_when, task.failed_when, task.notify, self.inherited.directives.ignore_errors)
+        self.job = Job(
+            task,
+            self.inherited,
+            self.place,
+            walk.address_of(task),
+            scope,
+            no_log=no_log is not None and _bool(scope, no_log, "no_log", unknown=True),
+            looped=task.loop is not None,
+            late=tuple(part for part in late if part),
+            handler=self.handler,
+        )
+        self._delegate = self.job.delegated_to = walk.delegate_of(self.job)
+        if self._delegate is not None and _bool(scope, self.inherited.directives.delegate_facts, "delegate_facts"):
+            self.job.facts_of = walk.run.host(self._delegate)
+        return self.job
+
+    def _prepare(self) -> Job:
+        """All items of the task."""
+        job = self.new_job()
+        items, problem = self._items(job)
+        if problem is not None:
+            job.items.append(problem)
+            return job
+        for index in range(len(items) if items is not None else 1):
+            job.items.append(self.item(job, items, index))
+        return job
+
+    def _items(self, job: Job) -> tuple[list[Any] | None, Item | None]:
+        """The loop's items (None without a loop), or the one item that says why there are none."""
+        loop = self.task.loop
+        if loop is None:
+            return None, None
+        try:
+            items = loop_items(self.task, loop, job.scope, self.walk.expressions)
+        except ProvisionError as error:
+            # As in Ansible: a loop over nothing sensible is no mistake where the task does not apply.
+            return None, self._without_loop(job, Outcome.failure(explain(error, job, self.walk.host)))
+        if isinstance(items, Unknown):
+            return None, self._without_loop(job, Outcome.waiting(items.because))
+        if not items:
+            return None, self._round(job, None, 0, Outcome.skipped("no items in the list", skipped_reason="No items in the list"))
+        return items, None
+
+    def _without_loop(self, job: Job, otherwise: Outcome) -> Item:
+        item = self._round(job, None, 0, None)
+        self._decide(item)
+        if item.outcome is None:
+            item.outcome = otherwise
+        return item
+
+    def item(self, job: Job, items: Sequence[Any] | None, index: int) -> Item:
+        """One round with what it does, or why it does nothing."""
+        item = self._round(job, items, index, None)
+        self._decide(item)
+        if item.outcome is None:
+            self._fill(item)
+        return item
+
+    def _round(self, job: Job, items: Sequence[Any] | None, index: int, outcome: Outcome | None) -> Item:
+        item = Item(job, index, job.scope, StepSettings(), outcome=outcome, maybe=self.inherited.maybe)
+        loop = self.task.loop
+        if items is not None and loop is not None:
+            self._enter_loop(item, loop, items, index)
+        item.address = job.address if item.label is None else f"{job.address}#{item.label}"
+        return item
+
+    def _enter_loop(self, item: Item, loop: Loop, items: Sequence[Any], index: int) -> None:
+        variables = round_variables(loop, items, index, item.scope)
+        item.value = items[index]
+        item.scope = item.scope.plus(variables)
+        try:
+            item.label = label_of(loop, item.value, item.scope)
+        except ProvisionError as error:
+            item.label = str(index)
+            item.outcome = Outcome.failure(explain(error, item.job, self.walk.host))
+        item.extra = item_extra(loop, item.value, variables, item.label)
+
+    def _decide(self, item: Item) -> None:
+        """``when``: skip the item, or mark it as not certain to happen."""
+        conditions = self.inherited.directives.when
+        if not conditions or item.outcome is not None:
+            return
+        try:
+            truth = self.walk.expressions.truth(conditions, item.scope, self.task.span_of("when"))
+        except ProvisionError as error:
+            item.outcome = Outcome.failure(explain(error, item.job, self.walk.host, "when"))
+            return
+        if truth.holds is False:
+            item.outcome = Outcome.skipped("Conditional result was False", false_condition=truth.condition)
+        elif isinstance(truth.holds, Unknown):
+            item.maybe = item.maybe or f"only if {truth.condition} holds, which depends on {truth.holds.because}"
+
+    def _fill(self, item: Item) -> None:
+        """Settings and arguments, then the module call or the action."""
+        walk = self.walk
+        try:
+            item.settings = step_settings(self.task, self.inherited.directives, item.scope, walk.expressions, walk.run.options)
+            written, params = arguments_of(walk, item)
+            unknown = find_unknown(params)
+            if self.action is not None:
+                self._act(item, written, params)
+            else:
+                item.calls = [NodeCall(walk.run.module(self.task).name, params)]
+            if unknown is not None and item.outcome is None:
+                self._defer(item, unknown.because)
+        except UnknownValueError as error:
+            item.outcome = Outcome.waiting(error.unknown.because)
+        except ProvisionError as error:
+            item.outcome = Outcome.failure(explain(error, item.job, walk.host))
+
+    def _act(self, item: Item, written: Mapping[str, Any], params: Mapping[str, Any]) -> None:
+        done = self.perform(Call(self.walk, item, written, params))
+        if isinstance(done, Work):
+            item.calls, item.finish = done.calls, done.finish
+        else:
+            item.outcome = done
+
+    def perform(self, call: Call) -> Outcome | Work:
+        """Run the action."""
+        assert self.action is not None, "only called with an action"
+        return self.action.run(call)
+
+    def _defer(self, item: Item, because: str) -> None:
+        """Arguments are not known: the node is told all the same, so that it knows what may have changed afterwards."""
+        finish = item.finish
+
+        def finished(replies: list[Any]) -> Outcome:
+            outcome = finish(replies) if finish is not None else (Outcome.of(replies[0]) if len(replies) == 1 else Outcome.merged(replies))
+            uncertain = any(not change.get("certain", True) for change in outcome.changes)
+            if not (outcome.deferred or outcome.unknown or outcome.tainted or uncertain or outcome.failed):
+                outcome.deferred = because
+            return outcome
+
+        item.finish = finished
+
+    def again(self, item: Item) -> Outcome:
+        """Run the action of an item once more."""
+        self.job = item.job
+        item.outcome = None
+        self._fill(item)
+        if item.outcome is None:
+            return Outcome.failure(f"{self.task.written} cannot be tried again")
+        return item.outcome
+
+    # One by one
+
+    def _run_one_by_one(self) -> Job:
+        """Loops whose items wait for each other, and actions that talk to the node more than once."""
+        walk = self.walk
+        job: Job = self._settled(self.new_job)
+        items, problem = self._settled(lambda: self._items(job))
+        job.complete = False
+        walk.batch.flush()
+        walk.batch.add(job, *walk.way_to(job, self._delegate))
+        if problem is not None:
+            self._send(job, problem)
+        else:
+            for index in range(len(items) if items is not None else 1):
+                if index and self._pause(job):
+                    walk.pause(self._pause(job))
+                item = self.item(job, items, index)
+                self._send(job, item)
+                if self._breaks(job, item):
+                    break
+        walk.batch.close(job)
+        return job
+
+    def _send(self, job: Job, item: Item) -> None:
+        job.items.append(item)
+        self.walk.batch.extend(job, [item])
+        self.walk.batch.flush()
+
+    def _pause(self, job: Job) -> float:
+        loop = self.task.loop
+        pause = loop.control.pause if loop is not None else None
+        return as_number(job.scope.render(pause), "pause") if pause is not None else 0.0
+
+    def _breaks(self, job: Job, item: Item) -> bool:
+        """Whether ``break_when`` ends the loop after this item."""
+        loop = self.task.loop
+        if loop is None or not loop.control.break_when or not job.verdicts:
+            return False
+        scope = item.scope.plus({self.task.register: job.verdicts[-1].value}) if self.task.register else item.scope
+        return self.walk.expressions.truth(loop.control.break_when, scope, self.task.span_of("loop_control")).holds is True
+
+
+def _bool(scope: Scope, value: Any, what: str, *, unknown: bool = False) -> bool:
+    """A keyword as truth value; what is not known counts as ``unknown``."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    rendered = scope.render(value)
+    return unknown if isinstance(rendered, Unknown) else as_bool(rendered, what)

@@ -1,0 +1,308 @@
+"""One host's way through a play: sections, blocks with rescue and always, roles, tasks, handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from provisioner.engine import meetings
+from provisioner.engine.batch import Batch
+from provisioner.engine.clocks import FIRST, Place
+from provisioner.engine.handlers import HostHandlers
+from provisioner.engine.includes import warn_of_inner_loop
+from provisioner.engine.inherit import Inherited
+from provisioner.engine.jobs import Effect, Item, Job
+from provisioner.engine.outcome import Outcome, Verdict
+from provisioner.engine.prompts import file_layers
+from provisioner.engine.settle import settle_job, settle_step
+from provisioner.engine.signals import HostEnds, RoleEnds, Stopped, TaskFailed
+from provisioner.engine.state import HostState, RolesSeen
+from provisioner.engine.task import BRINGS_FACTS, TaskLife
+from provisioner.engine.truth import as_bool
+from provisioner.playbook.model import Block, Entry, RoleSource, Task
+from provisioner.ports import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from provisioner.engine.agents import SharedAgent
+    from provisioner.engine.expressions import Scope
+    from provisioner.engine.play import PlayRun, Section
+
+
+class HostWalk:
+    """A host inside one batch of a play. Runs in one thread; what it shares with others is in ``play`` and ``run``."""
+
+    def __init__(self, play: PlayRun, host: HostState) -> None:
+        self.play = play
+        self.run = play.run
+        self.host = host
+        self.expressions = play.run.expressions
+        self.batch = Batch(self)
+        self.handlers = HostHandlers(self, play.handlers)
+        self.roles = RolesSeen()
+        self.place: Place = ()
+        self.overlay: dict[str, Any] = {}
+        """Loop variables of the includes around this place."""
+        self.loop_origins: dict[str, str] = {}
+        self._rescuers = 0
+        self._files_wait = False
+        self._targets: dict[str, Target] = {}
+
+    # The path
+
+    def through(self, sections: list[Section]) -> None:
+        """Walk the whole play. Signals that end it on this host are the caller's to catch."""
+        for section in sections:
+            if section.facts:
+                self._gather(section)
+            elif section.entries is None:
+                self.handlers.run(section.place)
+            else:
+                self.entries(section.entries, section.inherited, section.place)
+        self.batch.flush()
+
+    def load_files(self) -> None:
+        """The play's ``vars_files``, as far as their names can be told now."""
+        if self.play.play.vars_files:
+            layers, self._files_wait = file_layers(self.run, self.play.play, self.scope(self.play.shared.inherited))
+            self.play.file_layers[self.host.name] = layers
+
+    def _gather(self, section: Section) -> None:
+        """Gather facts unless the play or the settings say otherwise."""
+        raw, how = self.play.play.gather_facts, self.run.options.gather
+        wanted = how != "explicit"
+        if raw is not None:
+            wanted = as_bool(self.scope(section.inherited).render(raw), "gather_facts")
+        elif how == "smart":
+            wanted = not self.host.gathered
+        if wanted:
+            assert section.entries is not None, "the section holds the task that gathers facts"
+            self.entries(section.entries, section.inherited, section.place)
+        if self._files_wait:
+            self.batch.flush()
+            self.load_files()
+            if self._files_wait:
+                self._refuse_files()
+
+    def _refuse_files(self) -> None:
+        """A name in ``vars_files`` cannot be told at all: render it once more to say why."""
+        for entry in self.play.play.vars_files:
+            self.scope(self.play.shared.inherited).render(entry, self.play.play.spans.get("vars_files"))
+
+    def entries(self, entries: tuple[Entry, ...], inherited: Inherited, place: Place) -> None:
+        """A list of tasks and blocks."""
+        for index, entry in enumerate(entries):
+            position = (*place, FIRST + index)
+            if isinstance(entry, Block):
+                self._block(entry, inherited.within(entry), position)
+            else:
+                self.task(entry, inherited.within(entry), position)
+
+    def task(self, task: Task, inherited: Inherited, place: Place, handler: str | None = None) -> None:
+        """One task, if it is selected."""
+        if self.run.stopping:
+            raise Stopped
+        self.place = place
+        if not self.batch:
+            self.arrive(place)
+        if handler is None and not self._selected(task, inherited):
+            return
+        special = self.run.actions.structural(task.action)
+        if special is not None:
+            special(self, task, inherited, place, handler)
+        else:
+            if self.overlay and task.loop is not None:
+                warn_of_inner_loop(self, task)
+            meetings.run_task(self, TaskLife(self, task, inherited, place, handler))
+
+    def arrive(self, place: Place) -> None:
+        """Tell the others that everything before this place is settled."""
+        self.play.clocks.arrive(self.host.name, place)
+        self.run.notes.reached(self.host.name, (*self.play.order, *place))
+
+    @property
+    def order(self) -> Place:
+        """The present place in the order of events."""
+        return (*self.play.order, *self.place)
+
+    def _selected(self, task: Task, inherited: Inherited) -> bool:
+        if not self.host.started:
+            if not self.play.starts_at(task, inherited.role) and not task.implicit:
+                return False
+            self.host.started = self.host.started or not task.implicit
+        return self.play.selects(inherited, self)
+
+    # Blocks and roles
+
+    def _block(self, block: Block, inherited: Inherited, place: Place) -> None:
+        role = block.role
+        if role is not None and self.roles.is_done(role):
+            return
+        try:
+            if block.rescue or block.always:
+                self._guarded(block, inherited, place)
+            else:
+                self.entries(block.tasks, inherited, (*place, 1))
+        except RoleEnds as signal:
+            if role is None or signal.role is not role:
+                raise
+        if role is not None:
+            self.batch_settled_role(role)
+
+    def batch_settled_role(self, role: RoleSource) -> None:
+        """A role came to its end here."""
+        if id(role) in self.roles.ran or self._queued(role):
+            self.roles.completed.append(role)
+
+    def _queued(self, role: RoleSource) -> bool:
+        return any(role in job.inherited.roles for job in self.batch.jobs)
+
+    def _guarded(self, block: Block, inherited: Inherited, place: Place) -> None:
+        """A block with rescue or always: what fails inside is settled inside."""
+        self.batch.flush()
+        failure: TaskFailed | None = None
+        try:
+            with self._rescuing(bool(block.rescue)):
+                self.entries(block.tasks, inherited, (*place, 1))
+                self.batch.flush()
+        except TaskFailed as failed:
+            failure = failed
+        if failure is not None and block.rescue:
+            failed_task = {"name": failure.task.label, "action": failure.task.action, "args": dict(failure.task.args)}
+            self.host.assign_all({"ansible_failed_task": failed_task, "ansible_failed_result": dict(failure.result)})
+            failure = self._part(block.rescue, inherited, (*place, 2))
+        always = self._part(block.always, inherited, (*place, 3))
+        failure = always or failure
+        if failure is not None:
+            raise failure
+
+    def _part(self, entries: tuple[Entry, ...], inherited: Inherited, place: Place) -> TaskFailed | None:
+        """A rescue or always part; its failure, if any, is given back."""
+        try:
+            self.entries(entries, inherited, place)
+            self.batch.flush()
+        except TaskFailed as failure:
+            return failure
+        return None
+
+    @contextmanager
+    def _rescuing(self, rescued: bool) -> Iterator[None]:
+        self._rescuers += rescued
+        try:
+            yield
+        finally:
+            self._rescuers -= rescued
+
+    @property
+    def is_rescued(self) -> bool:
+        """Whether a failure here would be rescued."""
+        return self._rescuers > 0
+
+    # Variables
+
+    def scope(self, inherited: Inherited) -> Scope:
+        """The variables at a place."""
+        return self.play.scopes.of(self, inherited)
+
+    @contextmanager
+    def with_variables(self, variables: Mapping[str, Any]) -> Iterator[None]:
+        """Loop variables that hold for everything inside an include."""
+        before = self.overlay
+        self.overlay = {**before, **variables}
+        try:
+            yield
+        finally:
+            self.overlay = before
+
+    def learns_names(self, task: Task) -> bool:
+        """Whether a task's result brings variables whose names cannot be told before."""
+        name = task.action.rpartition(".")[2]
+        return name.endswith("_facts") and name not in BRINGS_FACTS
+
+    # Settling, on behalf of the batch
+
+    def note(self, item: Item, verdict: Verdict) -> None:
+        """An item has its verdict."""
+        settle_step(self, item, verdict)
+
+    def settled(self, job: Job) -> None:
+        """A task has all its verdicts. Raises ``TaskFailed`` or ``HostEnds``."""
+        settle_job(self, job)
+        if not self.batch:
+            self.arrive(self.place)
+
+    def forget(self, job: Job) -> None:
+        """A prepared task is not reached after all."""
+        if job.expected is not None:
+            self.host.arrived(*job.expected)
+            job.expected = None
+        job.take_back()
+        self.host.addresses[job.address.partition("~")[0]] -= 1
+
+    def repeat(self, item: Item) -> Outcome:
+        """Run an action once more that needs no queueing (``until``)."""
+        life = TaskLife(self, item.job.task, item.job.inherited, item.job.place, item.job.handler)
+        return life.again(item)
+
+    def adopt(self, effects: list[Effect]) -> None:
+        """Take over what a task that ran once for all did to variables."""
+        for effect in effects:
+            effect.on(self.host)
+
+    # Connections
+
+    def target(self, job: Job, host: str | None = None) -> Target:
+        """Where the steps of a task go."""
+        return self.play.target(self, job, host)
+
+    def way_to(self, job: Job, delegate: str | None = None) -> tuple[object, Callable[[], SharedAgent] | None]:
+        """The key of the agent that a task's steps are for, and how to get it; sends the queue first when that is for another one."""
+        if not any(item.calls for item in job.items) and job.complete:
+            return self.batch.agent_key, None
+        target = self.target(job, delegate)
+        if self.batch and self.batch.agent_key not in (None, target):
+            self.batch.flush()
+        return target, lambda: self.agent(target)
+
+    def agent(self, target: Target) -> SharedAgent:
+        """The agent of a target; what an earlier run left in its journal is remembered."""
+        new = not self.run.agents.started(target)
+        agent = self.run.agents.of(target)
+        self._targets[target.host] = target
+        if new and target.host == self.host.name:
+            self.host.earlier.update(dict.fromkeys(agent.info.pending))
+        return agent
+
+    def running_agent(self) -> SharedAgent | None:
+        """This host's agent, if one runs."""
+        target = self._targets.get(self.host.name)
+        return self.run.agents.of(target) if target is not None and self.run.agents.started(target) else None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the node is this machine, so that steps change the files that lookups and actions read."""
+        return self.play.is_local(self)
+
+    def delegate_of(self, job: Job) -> str | None:
+        """The other host that does the work, None for the host itself."""
+        raw = job.inherited.directives.delegate_to
+        if raw is None:
+            return None
+        name = job.scope.render(raw)
+        if name in (None, "") or name is job.scope.omit:
+            return None
+        return None if name == self.host.name else str(name)
+
+    def address_of(self, task: Task) -> str:
+        """The address of a task's steps on this host."""
+        return self.host.address(self.play.address(task))
+
+    def pause(self, seconds: float) -> None:
+        """Wait, giving up the turn meanwhile. Raises ``Stopped`` when the run is interrupted."""
+        self.run.sleep(seconds)
+
+    def leave_early(self) -> None:
+        """End the play here for this host, without failure."""
+        raise HostEnds
