@@ -6,13 +6,18 @@ Facts, registered results and ``set_fact`` belong to a run and are not among the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from provisioner.diagnostics import Span
 from provisioner.engine.variables import INVENTORY_LEVELS
 from provisioner.inventory import Inventory
 from provisioner.playbook.model import Block, Entry, Play, Playbook, Role, RoleSource
 from provisioner.templating.variables import Layer, Level, Scope
+
+if TYPE_CHECKING:
+    from provisioner.cli.stage import Stage
+    from provisioner.engine.run import Run
+    from provisioner.templating.templar import Templar
 
 
 def static_scope(
@@ -35,6 +40,51 @@ def static_scope(
     if extra_vars:
         layers.append(Layer(Level.EXTRA, extra_vars, "-e on the command line"))
     return Scope(layers, host=host, groups=inventory.groups_dict(), group_names=inventory.group_names(host))
+
+
+class RunVariables:
+    """The variables of hosts after a run, for the tests of ``verify``: (host, role) → a mapping that renders what is looked at."""
+
+    def __init__(self, stage: Stage, run: Run, playbooks: Sequence[Playbook]) -> None:
+        self._stage = stage
+        self._run = run
+        self._playbooks = playbooks
+
+    def __call__(self, host: str, role: str) -> Mapping[str, Any]:
+        """What a task of the role would see; an empty role stands for the play."""
+        from provisioner.engine.variables import Peers, host_layers
+
+        stage = self._stage
+        scope = static_scope(stage.inventory, host, self._playbooks, stage.extra_vars, [role])
+        scope = scope.child(*host_layers(self._run.host(host)), *self._included(role))
+        scope.peers = Peers(self._run, None)
+        return Rendered(stage.templar(scope))
+
+    def _included(self, role: str) -> list[Layer]:
+        """The variables of a role that no play names, because it is included while the play runs."""
+        if not role or any(source.name == role for playbook in self._playbooks for play in playbook.plays for source in roles_of(play)):
+            return []
+        playbook = self._playbooks[0]
+        loaded = self._stage.loader.load_role(role, near=str(playbook.path), folder=playbook.path.absolute().parent)
+        return list(_role_layers(loaded.source))
+
+
+class Rendered(Mapping[str, Any]):
+    """Variables by name; each is rendered when it is asked for. A template that cannot be rendered raises ``InputError``."""
+
+    def __init__(self, templar: Templar) -> None:
+        self._templar = templar
+
+    def __getitem__(self, name: str) -> Any:
+        if self._templar.scope.find(name) is None:
+            raise KeyError(name)
+        return self._templar.value(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._templar.scope.names())
+
+    def __len__(self) -> int:
+        return len(self._templar.scope.names())
 
 
 def _selects(inventory: Inventory, play: Play, host: str) -> bool:

@@ -75,6 +75,12 @@ class Stage:
             stage.warnings.add(warning)
         return stage
 
+    @classmethod
+    def for_lint(cls, choices: Choices, inventories: Sequence[str]) -> Stage:
+        """The same for looking at playbooks only: an inventory is not needed."""
+        config = settings.load()
+        return cls.open(choices, inventories or config.inventory or ["localhost,"])
+
     def templar(self, scope: Scope) -> Templar:
         """Renders in a scope without making anything."""
         from provisioner.templating.templar import Templar
@@ -92,25 +98,35 @@ class Stage:
     def load(self, named: Sequence[str], options: Options) -> list[Playbook]:
         """The playbooks to run, after the whole static pass; raises ``InputError`` with every problem found, shows warnings."""
         playbooks = [self.loader.load_playbook(path) for path in find_playbooks(named, self.sources)]
+        self.check(playbooks, options)
+        return playbooks
+
+    def check(self, playbooks: Sequence[Playbook], options: Options) -> None:
+        """Raise ``InputError`` with every problem of settings, inventory, playbooks and options together, else show the warnings."""
         found = Diagnostics()
         for source in (self.warnings, self.loader.context.diagnostics, preflight.check(playbooks, self.inventory, options)):
             for item in source:
                 found.add(item)
         failures.raise_or_show(found)
-        return playbooks
 
     def options(self, mode: Mode, command: str) -> Options:
         """What the engine is told; asks for passwords where that was wanted."""
         return engine_options(self.choices, self.config, self.extra_vars, mode=mode, command=command)
 
-    def run(self, playbooks: Sequence[Playbook], options: Options, expect: Callable[[StepFinished], None] | None = None) -> Run:
+    def run(
+        self,
+        playbooks: Sequence[Playbook],
+        options: Options,
+        expect: Callable[[StepFinished], None] | None = None,
+        connect: Connect | None = None,
+    ) -> Run:
         """A run of these playbooks over real connections; ``expect`` sees every step and may raise ``PlanMismatch``."""
         from provisioner.engine.run import Run
 
         return Run(
             playbooks,
             self.inventory,
-            self.connector(),
+            connect or self.connector(),
             self.loader,
             options,
             environment=self.environment,

@@ -1,0 +1,59 @@
+"""``provision lint``: the whole static pass, no node touched."""
+
+from __future__ import annotations
+
+import click
+
+from provisioner.cli.options import GENERAL, VARIABLES, Choices, form, shared
+
+
+@click.command("lint")
+@shared(*GENERAL, *VARIABLES, form("text", "json"))
+@click.option("-i", "--inventory", "inventories", multiple=True, metavar="SOURCE", help="Also hold host patterns against this inventory.")
+@click.option("--strict", is_flag=True, help="End with 1 on warnings, too.")
+@click.argument("playbooks", nargs=-1, metavar="[PLAYBOOK]...")
+def command(choices: Choices, inventories: tuple[str, ...], strict: bool, playbooks: tuple[str, ...]) -> int:
+    """Check PLAYBOOKs (playbooks/site.yml by default) with all roles and files they use, and show every problem at once.
+
+    \b
+    Unknown modules, options, keywords, handlers, hosts and files, syntax of YAML and templates, modes without a leading zero,
+    duplicate keys, and what is legal but likely a mistake. Ends with 1 when there is an error.
+    """
+    from provisioner.cli import failures, preflight
+    from provisioner.cli.output import stdout, write_document
+    from provisioner.cli.project import find_playbooks
+    from provisioner.cli.stage import Stage
+    from provisioner.diagnostics import Diagnostics
+    from provisioner.report.text import plural
+
+    stage = Stage.for_lint(choices, inventories)
+    loaded = [stage.loader.load_playbook(path) for path in find_playbooks(playbooks, inventories or ["localhost,"])]
+    found = Diagnostics()
+    for item in (*stage.warnings, *stage.loader.context.diagnostics):
+        found.add(item)
+    if inventories:
+        for item in preflight.check(loaded, stage.inventory, stage.options("plan", "lint")):
+            found.add(item)
+    errors, warnings = len(found.errors), len(found.warnings)
+    if choices.form == "json":
+        problems = [
+            {
+                "severity": item.severity,
+                "message": item.message,
+                "file": item.span.file if item.span else None,
+                "line": item.span.line if item.span else None,
+                "column": item.span.column if item.span else None,
+                "why": item.why,
+                "help": item.help,
+                "code": item.code,
+            }
+            for item in found
+        ]
+        write_document({"schema": "provision.lint/1", "command": "lint", "ok": not errors, "problems": problems})
+    else:
+        failures.show(found)
+        tasks = sum(1 for playbook in loaded for play in playbook.plays for _ in preflight.tasks_of(play))
+        paper = stdout()
+        paper.line(f"{plural(len(loaded), 'playbook')}, {plural(tasks, 'task')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}")
+        paper.flush()
+    return 1 if errors or (strict and warnings) else 0
