@@ -169,7 +169,7 @@ def to_yaml(document: Any) -> str:
     Dumper.add_representer(UnsafeText, lambda dumper, value: dumper.represent_scalar("!unsafe", str(value)))
     Dumper.add_representer(WrittenInt, lambda dumper, value: dumper.represent_int(int(value)))
     Dumper.add_representer(WrittenFloat, lambda dumper, value: dumper.represent_float(float(value)))
-    text: str = yaml.dump(document, Dumper=Dumper, default_flow_style=False, allow_unicode=True)
+    text: str = yaml.dump(document, Dumper=Dumper, default_flow_style=False, allow_unicode=True, sort_keys=False)
     return text
 
 

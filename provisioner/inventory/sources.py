@@ -124,6 +124,9 @@ class _Loading:
                 self._source(name)
         if self._problems.errors:
             raise InputError(self._problems)
+        for name in self._inventory.hosts.keys() & self._inventory.groups.keys():
+            help_ = "rename one; patterns mean the host, and a reader cannot tell"
+            self._problems.warning(f"a host and a group are both called {name!r}", help=help_)
         for item in self._problems.warnings:
             self._inventory.warnings.add(item)
         return self._inventory

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 
 def plant(folder: Path, text: str) -> Path:
     """Write the files of a text below a folder."""
-    for part in text.split("== ")[1:]:
+    for part in re.split(r"^== ", text, flags=re.MULTILINE)[1:]:
         name, _, content = part.partition("\n")
         path = folder / name.strip()
         path.parent.mkdir(parents=True, exist_ok=True)
