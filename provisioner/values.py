@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 MASK = "********"
 
@@ -27,8 +27,12 @@ class Unknown:
 
     __slots__ = ("because",)
 
+    exists: ClassVar[bool] = False
+    """True once there was any in this process: before that, nobody has to search nested data for one."""
+
     def __init__(self, because: str) -> None:
         self.because = because
+        Unknown.exists = True
 
     def __repr__(self) -> str:
         return f"<unknown: {self.because}>"

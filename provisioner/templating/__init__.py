@@ -1,0 +1,28 @@
+"""Templates and variables: Ansible's Jinja dialect over lazily rendered, unknown-aware variables."""
+
+from __future__ import annotations
+
+from provisioner.templating.environment import DEFAULT_SYNTAX, Environment, Syntax
+from provisioner.templating.failures import UndefinedVariable
+from provisioner.templating.files import template_variables
+from provisioner.templating.natural import OMIT
+from provisioner.templating.templar import Templar
+from provisioner.templating.variables import LEVELS, PENDING, Definition, Layer, Level, NeedsResult, PendingNames, Scope
+
+__all__ = [
+    "DEFAULT_SYNTAX",
+    "LEVELS",
+    "OMIT",
+    "PENDING",
+    "Definition",
+    "Environment",
+    "Layer",
+    "Level",
+    "NeedsResult",
+    "PendingNames",
+    "Scope",
+    "Syntax",
+    "Templar",
+    "UndefinedVariable",
+    "template_variables",
+]

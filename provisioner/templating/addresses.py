@@ -1,0 +1,5 @@
+"""stub"""
+
+from typing import Any
+
+TESTS: dict[str, Any] = {}

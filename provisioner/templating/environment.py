@@ -1,0 +1,250 @@
+"""The shared side of templating: compiled templates by text, the tables of plugins, and syntax options of template files.
+
+One ``Environment`` serves all hosts and threads of a run. It holds nothing of any host.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import yaml
+from jinja2 import nodes
+
+from provisioner.diagnostics import Diagnostic, Span, did_you_mean
+from provisioner.errors import InputError
+from provisioner.templating import failures, filters, lookups, tests
+from provisioner.templating import globals as template_globals
+from provisioner.templating.compiler import Engine, Template
+from provisioner.templating.lookups.context import Lookup
+
+HEADER = "#jinja2:"
+_MOST_COMPILED = 50_000
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """Options of a template file, with the names and defaults of Ansible's ``template`` module."""
+
+    block_start_string: str = "{%"
+    block_end_string: str = "%}"
+    variable_start_string: str = "{{"
+    variable_end_string: str = "}}"
+    comment_start_string: str = "{#"
+    comment_end_string: str = "#}"
+    line_statement_prefix: str | None = None
+    line_comment_prefix: str | None = None
+    newline_sequence: str = "\n"
+    trim_blocks: bool = True
+    lstrip_blocks: bool = False
+
+    def options(self) -> dict[str, Any]:
+        """As keyword arguments for Jinja."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+
+DEFAULT_SYNTAX = Syntax()
+
+
+class Environment:
+    """Compiled templates and plugins.
+
+    ``environ`` is what ``lookup('env')`` reads, ``settings`` what ``lookup('config')`` reads, ``read_bytes`` opens a file (the command line
+    gives one that decrypts vaulted files).
+    """
+
+    def __init__(
+        self,
+        *,
+        environ: Mapping[str, str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        read_bytes: Callable[[Path], bytes] = Path.read_bytes,
+    ) -> None:
+        self.environ: Mapping[str, str] = os.environ if environ is None else environ
+        self.settings = settings or {}
+        self.read_bytes = read_bytes
+        self.engine = Engine()
+        self.engine.filters = _table(filters.table())
+        self.engine.tests = _table(tests.table())
+        self.engine.globals = template_globals.table()
+        self.lookups: dict[str, Lookup] = lookups.table()
+        self._templates: dict[str, Template] = {}
+        self._expressions: dict[str, Template] = {}
+        self._engines: dict[Syntax, Engine] = {DEFAULT_SYNTAX: self.engine}
+        self._files: dict[tuple[str, str, Syntax], Template] = {}
+
+    def template(self, text: str, where: Callable[[], Span | None]) -> Template:
+        """The compiled template of a text in a YAML file; raises ``InputError``."""
+        found = self._templates.get(text)
+        if found is None:
+            found = self._compile(self.engine.build, text, where)
+            _remember(self._templates, text, found)
+        return found
+
+    def expression(self, text: str, where: Callable[[], Span | None]) -> Template:
+        """The compiled expression of a condition; raises ``InputError``."""
+        found = self._expressions.get(text)
+        if found is None:
+            found = self._compile(self.engine.build_expression, text, where)
+            _remember(self._expressions, text, found)
+        return found
+
+    def _compile(self, build: Callable[[str], Template], text: str, where: Callable[[], Span | None]) -> Template:
+        try:
+            return build(text)
+        except jinja2.TemplateSyntaxError as error:
+            raise self._refused(error, None, where(), text) from error
+        except RecursionError as error:
+            raise InputError.of("a template is nested too deeply", where()) from error
+
+    def file(self, text: str, path: str, syntax: Syntax) -> tuple[Template, Syntax]:
+        """The compiled template of a file's text, and its syntax with the ``#jinja2:`` header applied; raises ``InputError``."""
+        body, syntax = header(text, path, syntax)
+        shift = 0 if body is text else 1
+        key = (path, body, syntax)
+        found = self._files.get(key)
+        if found is None:
+            try:
+                found = self._engine(syntax).build(body, path=path)
+            except jinja2.TemplateSyntaxError as error:
+                raise self._refused(error, path, None, body, shift) from error
+            found.shift = shift
+            _remember(self._files, key, found)
+        return found, syntax
+
+    def _engine(self, syntax: Syntax) -> Engine:
+        found = self._engines.get(syntax)
+        if found is None:
+            found = self._engines[syntax] = self.engine.variant(syntax.options())
+        return found
+
+    def _refused(self, error: jinja2.TemplateSyntaxError, file: str | None, span: Span | None, source: str, shift: int = 0) -> InputError:
+        refusal = failures.syntax(error, file, span, source, shift)
+        named = re.match(r"No (filter|test) named '([^']*)'", error.message or "")
+        if named is None:
+            return refusal
+        table: Mapping[str, Any] = self.engine.filters if named[1] == "filter" else self.engine.tests
+        item = replace(refusal.diagnostics.errors[0], help=did_you_mean(named[2], table))
+        refusal.diagnostics.items[:] = [item]
+        return refusal
+
+    def parse_check(self, text: str, span: Span | None = None) -> Diagnostic | None:
+        """The first problem of a template's syntax or plugin names that can be seen without any value, or None."""
+        if "{" not in text:
+            return None
+        return self._check(lambda: self.template(text, lambda: span), text, span)
+
+    def expression_check(self, text: str, span: Span | None = None) -> Diagnostic | None:
+        """The same for a bare expression, as in ``when``."""
+        return self._check(lambda: self.expression(text, lambda: span), f"{{{{ {text} }}}}", span)
+
+    def file_check(self, text: str, path: str, syntax: Syntax = DEFAULT_SYNTAX) -> Diagnostic | None:
+        """The same for a template file."""
+        body = header(text, path, syntax)[0]
+        return self._check(lambda: self.file(text, path, syntax)[0], body, Span(path))
+
+    def _check(self, build: Callable[[], Template], source: str, span: Span | None) -> Diagnostic | None:
+        try:
+            template = build()
+        except InputError as error:
+            return error.diagnostics.errors[0]
+        return self._unknown_names(template, source, span)
+
+    def _unknown_names(self, template: Template, source: str, span: Span | None) -> Diagnostic | None:
+        """Jinja accepts unknown filters in branches that need not run, and knows nothing of lookups."""
+        tree = template.environment.parse(source)
+        tables: dict[type, tuple[str, Mapping[str, Any]]] = {
+            nodes.Filter: ("filter", self.engine.filters),
+            nodes.Test: ("test", self.engine.tests),
+        }
+        for node in tree.find_all((nodes.Filter, nodes.Test, nodes.Call)):
+            kind, table = tables.get(type(node), ("lookup", self.lookups))
+            name = _called(node)
+            if name is not None and name not in table:
+                needle = rf"\b{re.escape(name)}\b"
+                place = failures.spot(template, node.lineno, needle, lambda: span)
+                return Diagnostic(f"no {kind} named '{name}'", place, help=did_you_mean(name, table))
+        return None
+
+    def read_text(self, path: Path) -> str:
+        """The text of a template file; raises ``InputError``."""
+        try:
+            return self.read_bytes(path).decode("utf-8")
+        except OSError as error:
+            raise InputError.of(f"cannot read {path}: {error.strerror or error}", Span(str(path))) from error
+        except UnicodeDecodeError as error:
+            raise InputError.of(
+                f"{path} is not UTF-8 text", Span(str(path)), why=f"byte {error.start} is {error.object[error.start]:#04x}"
+            ) from error
+
+    def add_filters(self, found: Mapping[str, Callable[..., Any]]) -> None:
+        """Add filters of a plugin file."""
+        self.engine.filters.update(filters.guarded(found))
+
+    def add_tests(self, found: Mapping[str, Callable[..., Any]]) -> None:
+        """Add tests of a plugin file."""
+        self.engine.tests.update(tests.guarded(found))
+
+    def add_lookups(self, found: Mapping[str, Lookup]) -> None:
+        """Add lookups of a plugin file."""
+        self.lookups.update(found)
+
+
+def _table(functions: Any) -> Any:
+    """Jinja's annotation of its tables is narrower than what it takes."""
+    return functions
+
+
+def _called(node: nodes.Node) -> str | None:
+    """The name of the plugin that a node uses, when the text says it."""
+    if isinstance(node, nodes.Call):
+        called = isinstance(node.node, nodes.Name) and node.node.name in ("lookup", "query", "q")
+        first = node.args[0] if called and node.args else None
+        return str(first.value) if isinstance(first, nodes.Const) else None
+    return str(node.name)  # type: ignore[attr-defined]
+
+
+def header(text: str, path: str, syntax: Syntax = DEFAULT_SYNTAX) -> tuple[str, Syntax]:
+    """A template file's text without its ``#jinja2:`` line, and the syntax with the options of that line; raises ``InputError``."""
+    if not text.startswith(HEADER):
+        return text, syntax
+    line, _, body = text.partition("\n")
+    known = {item.name for item in fields(Syntax)}
+    options: dict[str, Any] = {}
+    for part in _split_options(line[len(HEADER) :]):
+        name, colon, raw = part.partition(":")
+        name = name.strip()
+        if not colon or name not in known:
+            problem = f"unknown option '{name}'" if colon else f"'{part.strip()}' is not 'option: value'"
+            raise InputError.of(f"in the #jinja2: header: {problem}", Span(path, 1, 1), help=did_you_mean(name, known))
+        options[name] = _option(raw.strip(), name, path)
+    return body, replace(syntax, **options)
+
+
+def _split_options(text: str) -> list[str]:
+    """At commas outside of quotes."""
+    return [part for part in re.findall(r"""(?:"[^"]*"|'[^']*'|[^,])+""", text) if part.strip()]
+
+
+def _option(raw: str, name: str, path: str) -> Any:
+    try:
+        value = yaml.safe_load(raw)
+    except yaml.YAMLError as error:
+        raise InputError.of(f"in the #jinja2: header: {name} has the unreadable value {raw}", Span(path, 1, 1)) from error
+    if name in ("trim_blocks", "lstrip_blocks"):
+        if not isinstance(value, bool):
+            raise InputError.of(f"in the #jinja2: header: {name} is {raw}, not True or False", Span(path, 1, 1))
+        return value
+    return value if value is None else str(value)
+
+
+def _remember(cache: dict[Any, Template], key: Any, template: Template) -> None:
+    """Texts made at run time must not fill the memory; starting again is rare and cheap."""
+    if len(cache) >= _MOST_COMPILED:
+        cache.clear()
+    cache[key] = template
