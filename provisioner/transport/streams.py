@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from typing import Protocol
@@ -64,6 +65,8 @@ class ProcessStream:
         self._stdout = self._process.stdout
         self._stderr = self._process.stderr
         self._closed = False
+        self._reading = threading.Lock()
+        self._writing = threading.Lock()
         os.set_blocking(self._stdin.fileno(), False)
         self._outputs = select.poll()
         for file in (self._stdout, self._stderr):
@@ -71,36 +74,39 @@ class ProcessStream:
 
     def receive(self, timeout: float) -> tuple[bytes, bytes] | None:
         """See ``Stream.receive``."""
-        if self._closed:
-            return None
-        ready = {number for number, _ in self._outputs.poll(timeout * 1000)}
-        out = err = b""
-        if self._stderr.fileno() in ready:
-            err = os.read(self._stderr.fileno(), PIECE)
-            if not err:
-                self._outputs.unregister(self._stderr)
-        if self._stdout.fileno() in ready:
-            out = os.read(self._stdout.fileno(), PIECE)
-            if not out:
-                return (b"", err) if err else None
-        return out, err
+        with self._reading:
+            if self._closed:
+                return None
+            ready = {number for number, _ in self._outputs.poll(timeout * 1000)}
+            out = err = b""
+            if self._stderr.fileno() in ready:
+                err = os.read(self._stderr.fileno(), PIECE)
+                if not err:
+                    self._outputs.unregister(self._stderr)
+            if self._stdout.fileno() in ready:
+                out = os.read(self._stdout.fileno(), PIECE)
+                if not out:
+                    return (b"", err) if err else None
+            return out, err
 
     def send(self, data: memoryview, timeout: float) -> int:
         """See ``Stream.send``."""
-        if self._closed:
-            raise BrokenPipeError
-        poll = select.poll()
-        poll.register(self._stdin, select.POLLOUT)
-        if not poll.poll(timeout * 1000):
-            return 0
-        try:
-            return os.write(self._stdin.fileno(), data[:PIECE])
-        except BlockingIOError:
-            return 0
+        with self._writing:
+            if self._stdin.closed:
+                raise BrokenPipeError
+            poll = select.poll()
+            poll.register(self._stdin, select.POLLOUT)
+            if not poll.poll(timeout * 1000):
+                return 0
+            try:
+                return os.write(self._stdin.fileno(), data[:PIECE])
+            except BlockingIOError:
+                return 0
 
     def finish(self) -> None:
         """See ``Stream.finish``."""
-        self._stdin.close()
+        with self._writing:
+            self._stdin.close()
 
     def exit_code(self, timeout: float) -> int | None:
         """See ``Stream.exit_code``."""
@@ -118,8 +124,10 @@ class ProcessStream:
         if self._closed:
             return
         self._closed = True
-        for file in (self._stdin, self._stdout, self._stderr):
-            file.close()
+        self.finish()
+        with self._reading:  # a descriptor must not be closed under somebody who waits on it
+            self._stdout.close()
+            self._stderr.close()
         try:
             self._process.wait(1)
         except subprocess.TimeoutExpired:

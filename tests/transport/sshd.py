@@ -101,7 +101,7 @@ class Sshd:
 
     def target(self, **changes: Any) -> Target:
         """A target on this server; ``args`` adds to its ssh arguments, ``become`` True means sudo to root."""
-        args = f"-F /dev/null -o UserKnownHostsFile={self.known_hosts} -o GlobalKnownHostsFile=none -o IdentityAgent=none {changes.pop('args', '')}"
+        args = f"-o UserKnownHostsFile={self.known_hosts} -o GlobalKnownHostsFile=none {changes.pop('args', '-F /dev/null -o IdentityAgent=none')}"
         if changes.get("become") is True:
             changes["become"] = Become()
         given: dict[str, Any] = {

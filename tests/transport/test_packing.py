@@ -31,9 +31,9 @@ class _Bare(ast.NodeTransformer):
         node.body = kept or ([] if isinstance(node, ast.Module) else [zero])
         return node
 
-    visit_Module = visit_ClassDef = _body
+    visit_Module = visit_ClassDef = _body  # noqa: N815 - the names are ast's
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 - the name is ast's
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
         for arg in ast.walk(node.args):
             if isinstance(arg, ast.arg):
@@ -54,7 +54,22 @@ def test_stripping_changes_nothing_that_runs(name: str, file: object) -> None:
 
 
 def test_stripping_keeps_line_numbers() -> None:
-    source = '"""Doc."""\n\n\ndef work(\n    first: dict[\n        str, int\n    ],\n    *rest: int,\n) -> list[\n    int\n]:\n    """Doc\n    more."""\n    # why\n    raise ValueError("x")\n'
+    source = """'''Doc.'''
+
+
+def work(
+    first: dict[
+        str, int
+    ],
+    *rest: int,
+) -> list[
+    int
+]:
+    '''Doc
+    more.'''
+    # why
+    raise ValueError("x")
+"""
     made = ast.parse(packing.strip(source))
     raised = [node for node in ast.walk(made) if isinstance(node, ast.Raise)]
     assert raised[0].lineno == source.splitlines().index('    raise ValueError("x")') + 1
