@@ -1,0 +1,179 @@
+"""An apt source as a deb822 file, with its key."""
+
+from __future__ import annotations
+
+from ..declare import Module, option
+from ..download import WebParams, request
+from ..faults import UnknownReading
+from ..sources import FOLDER, Entry, conflicting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..api import Node
+
+KEYRINGS = "/etc/apt/keyrings"
+FIELDS = (
+    ("allow_downgrade_to_insecure", "Allow-Downgrade-To-Insecure"),
+    ("allow_insecure", "Allow-Insecure"),
+    ("allow_weak", "Allow-Weak"),
+    ("architectures", "Architectures"),
+    ("by_hash", "By-Hash"),
+    ("check_date", "Check-Date"),
+    ("check_valid_until", "Check-Valid-Until"),
+    ("components", "Components"),
+    ("date_max_future", "Date-Max-Future"),
+    ("enabled", "Enabled"),
+    ("exclude", "Exclude"),
+    ("include", "Include"),
+    ("inrelease_path", "InRelease-Path"),
+    ("languages", "Languages"),
+    ("name", "X-Repolib-Name"),
+    ("pdiffs", "PDiffs"),
+    ("signed_by", "Signed-By"),
+    ("suites", "Suites"),
+    ("targets", "Targets"),
+    ("trusted", "Trusted"),
+    ("types", "Types"),
+    ("uris", "URIs"),
+)
+
+
+class Deb822Params(WebParams):
+    """Parameters of ``deb822_repository``."""
+
+    name: str = option("Name of the source and of its file.")
+    state: str = option("Whether it shall be there.", "present", choices=("absent", "present"))
+    types: list[str] = option("deb, deb-src.", ["deb"])
+    uris: list[str] | None = option("Where it is.", None)
+    suites: list[str] | None = option("Suites, or a path that ends in /.", None)
+    components: list[str] | None = option("Components.", None)
+    architectures: list[str] | None = option("Only these architectures.", None)
+    signed_by: str | None = option("The key: a file on the node, the armoured key itself, its URL, or a fingerprint.", None)
+    signed_by_fingerprint: str | None = option("Fingerprint the key must have; anything else is refused.", None)
+    mode: str = option("Permissions of the file.", "0644", kind="mode")
+    enabled: bool | None = option("Whether apt uses it.", None)
+    trusted: bool | None = option("Use it without any signature.", None)
+    allow_downgrade_to_insecure: bool | None = option("Let a signed source become unsigned.", None)
+    allow_insecure: bool | None = option("Use it unsigned.", None)
+    allow_weak: bool | None = option("Accept weak digests.", None)
+    by_hash: bool | None = option("Fetch indexes by hash.", None)
+    check_date: bool | None = option("Check dates of the release file.", None)
+    check_valid_until: bool | None = option("Check until when it is valid.", None)
+    date_max_future: int | None = option("Seconds a release file may lie in the future.", None)
+    exclude: list[str] | None = option("Packages to leave out.", None)
+    include: list[str] | None = option("Only these packages.", None)
+    inrelease_path: str | None = option("Path of the InRelease file.", None)
+    languages: list[str] | None = option("Translations to fetch.", None)
+    pdiffs: bool | None = option("Fetch differences of indexes.", None)
+    targets: list[str] | None = option("Index targets.", None)
+    install_python_debian: bool = option("Has no meaning here: nothing needs to be installed on the node.", False)
+
+
+def run(node: Node, p: Deb822Params) -> dict[str, Any]:
+    """The key first, then the file."""
+    slug = _slug(p.name)
+    path = f"{FOLDER}/{slug}.sources"
+    if p.state == "absent":
+        node.files.absent(path)
+        for ending in ("asc", "gpg"):
+            if not (p.signed_by or "").startswith("/"):
+                node.files.absent(f"{KEYRINGS}/{slug}.{ending}")
+        return {"repo": None, "dest": path, "key_filename": None}
+    if not p.uris or not p.suites:
+        node.fail("uris and suites are needed to describe a source")
+    if not all(suite.endswith("/") for suite in p.suites) and not p.components:
+        node.fail("components are needed, unless every suite is a path that ends in /")
+    signed_by, key = _key(node, p, slug)
+    _no_conflict(node, p, signed_by, path)
+    text = _stanza(p, signed_by)
+    node.files.directory(FOLDER)
+    node.files.write(path, text, mode=p.mode)
+    return {"repo": text, "dest": path, "key_filename": key}
+
+
+def _slug(name: str) -> str:
+    return "-".join(part for part in "".join(char if char.isalnum() or char in "._" else "-" for char in name.lower()).split("-") if part)
+
+
+def _key(node: Node, p: Deb822Params, slug: str) -> tuple[str | None, str | None]:
+    """The Signed-By value, and the key file if this source brings one of its own."""
+    signed_by = p.signed_by
+    if signed_by is None:
+        return None, None
+    if signed_by.startswith("/"):
+        return signed_by, signed_by
+    if "://" in signed_by:
+        known = next((f"{KEYRINGS}/{slug}.{ending}" for ending in ("asc", "gpg") if node.files.exists(f"{KEYRINGS}/{slug}.{ending}")), None)
+        answer = request(node, p, signed_by)
+        if answer.status != 200:
+            node.fail(f"the key {signed_by} cannot be fetched: {answer.status} {answer.reason}")
+        data = answer.body
+        if not known and not data:
+            node.fail(f"the key {signed_by} is empty")
+    elif "BEGIN PGP PUBLIC KEY BLOCK" in signed_by:
+        data = signed_by.strip().encode() + b"\n"
+    else:
+        return signed_by, None
+    ending = "asc" if b"-----BEGIN PGP" in data[:4096] else "gpg"
+    if p.signed_by_fingerprint:
+        _check_fingerprint(node, data, p.signed_by_fingerprint)
+    path = f"{KEYRINGS}/{slug}.{ending}"
+    node.files.directory(KEYRINGS, mode="0755")
+    node.files.write(path, data, mode="0644")
+    return path, path
+
+
+def _check_fingerprint(node: Node, data: bytes, wanted: str) -> None:
+    """Refuse a key that is not the one expected: whoever owns the mirror must not choose the key."""
+    if node.commands.find("gpg") is None:
+        node.fail("gpg is not installed, so the key's fingerprint cannot be checked; install gnupg first")
+    shown = node.commands.query(["gpg", "--batch", "--with-colons", "--show-keys"], stdin=data)
+    found = [line.split(":")[9] for line in shown.out.splitlines() if line.startswith("fpr:")]
+    bare = "".join(wanted.split()).upper()
+    if bare not in found:
+        node.fail(f"the key has the fingerprint {found[0] if found else 'of no key at all'} and should have {bare}: it is not installed")
+
+
+def _no_conflict(node: Node, p: Deb822Params, signed_by: str | None, path: str) -> None:
+    options = {"signed-by": signed_by} if signed_by else {}
+    for kind in p.types:
+        for uri in p.uris or ():
+            for suite in p.suites or ():
+                try:
+                    others = conflicting(node, Entry(kind, uri, suite, tuple(p.components or ()), options), path)
+                except UnknownReading:
+                    return
+                if others:
+                    node.fail(
+                        f"{', '.join(others)} names {uri} {suite} with another Signed-By, and apt refuses to work with both; "
+                        "remove that file first (file: state=absent)"
+                    )
+
+
+def _stanza(p: Deb822Params, signed_by: str | None) -> str:
+    lines = []
+    for field, name in FIELDS:
+        value = signed_by if field == "signed_by" else getattr(p, field)
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        lines.append(f"{name}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
+    return "\n".join(lines) + "\n"
+
+
+MODULE = Module(
+    name="deb822_repository",
+    summary="An apt source as a deb822 file, with its key.",
+    params=Deb822Params,
+    run=run,
+    examples="""
+- deb822_repository:
+    name: nvidia-container-toolkit
+    uris: https://example.com/libnvidia-container/stable/deb/amd64
+    suites: /
+    signed_by: /usr/share/keyrings/nvidia-container-toolkit.gpg
+""",
+)
