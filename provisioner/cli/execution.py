@@ -18,6 +18,7 @@ from provisioner.events import Event, Warned
 from provisioner.playbook.model import Playbook
 from provisioner.report.human import HumanReport
 from provisioner.report.progress import Progress
+from provisioner.report.summary import Retry
 
 INTERRUPTED = 130
 
@@ -43,9 +44,9 @@ class Quiet:
                 self._paper.flush()
 
 
-def human_report(options: Options) -> HumanReport:
-    """The report of a run for people, on stdout."""
-    return HumanReport(stdout(), stderr(), verbosity=process.verbosity, diff=options.diff, progress=live_progress(), retry=retry_command)
+def human_report(options: Options, retry: Retry = retry_command) -> HumanReport:
+    """The report of a run for people, on stdout; ``retry`` makes the command that goes on with some of its hosts."""
+    return HumanReport(stdout(), stderr(), verbosity=process.verbosity, diff=options.diff, progress=live_progress(), retry=retry)
 
 
 def apply(stage: Stage, named: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -148,11 +149,17 @@ class Watch:
         raise PlanMismatch(message, why=why, help="the host was stopped there; look at it, then plan again", span=step.source)
 
 
+def _plan_again(plan: Plan, hosts: Sequence[str]) -> str:
+    """A plan is good for once, so what is left wants a new one."""
+    names = [*plan.options["inventory"][:1], *plan.options["playbooks"], "--limit", ",".join(hosts), "-o", "plan.json"]
+    return shlex.join(["provision", "plan", *names])
+
+
 def _apply(stage: Stage, playbooks: Sequence[Playbook], plan: Plan, options: Options) -> int:
     watch = Watch(plan)
     run = stage.run(playbooks, options, watch)
     json_wanted = stage.choices.form == "json"
-    outcome = run.execute(execution.Quiet() if json_wanted else execution.human_report(options))
+    outcome = run.execute(execution.Quiet() if json_wanted else execution.human_report(options, lambda hosts: _plan_again(plan, hosts)))
     through = [
         name for name, stats in outcome.record.hosts.items() if not stats.failed and not stats.unreachable and name not in watch.deviated
     ]

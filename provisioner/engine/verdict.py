@@ -131,6 +131,8 @@ def _only_uncertain(item: Item, outcome: Outcome) -> bool:
 def _reason(item: Item, outcome: Outcome, status: Status) -> str:
     result = outcome.result
     if status == "skipped":
+        if "false_condition" in result:
+            return f"condition is false: {result['false_condition']}"
         return str(result.get("skip_reason") or result.get("skipped_reason") or "")
     if status == "deferred":
         return outcome.deferred or ""

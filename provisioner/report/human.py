@@ -28,7 +28,7 @@ from provisioner.events import (
 from provisioner.report.progress import Progress
 from provisioner.report.steps import as_json, change_lines, diff_lines, failure_lines, headline, message_lines
 from provisioner.report.summary import Retry, label_of, lost_hosts, lost_lines, write_summary
-from provisioner.report.text import Paper, clean, one_line
+from provisioner.report.text import Paper, clean, one_line, place_of
 
 _COUNTED = ("ok", "changed", "maybe", "deferred", "skipped", "ignored", "rescued", "failed", "unreachable")
 _PAINT = {"ignored": "skipped", "rescued": "changed"}
@@ -139,7 +139,7 @@ class HumanReport:
             hosts = clean(fold_hosts(event.hosts)) if event.hosts else "no hosts"
             self._out.line()
             title = self._out.paint(f"PLAY {one_line(event.play)}", "bold")
-            self._out.line(f"{title} · {hosts}{self._out.paint(f' · {clean(str(event.source))}', 'dim')}")
+            self._out.line(f"{title} · {hosts}{self._out.paint(f' · {clean(place_of(event.source))}', 'dim')}")
             self._out.flush()
 
     def _step(self, event: StepFinished | TaskFinished) -> None:
@@ -147,7 +147,7 @@ class HumanReport:
         if self._group is None or address != self._address:
             self._flush()
             role = event.role if isinstance(event, StepFinished) else None
-            self._group = _Group(label_of(role, event.task), event.handler, event.action, clean(str(event.source)))
+            self._group = _Group(label_of(role, event.task), event.handler, event.action, clean(place_of(event.source)))
             self._address = address
         if isinstance(event, StepFinished):
             self._group.steps.append(event)
@@ -240,5 +240,5 @@ class HumanReport:
         if word != step.status and not self._verbosity:
             return lines
         lines += [f"  {line}" for line in failure_lines(shown, result)]
-        lines.append(self._out.paint(f"  at {clean(str(step.source))}", "dim"))
+        lines.append(self._out.paint(f"  at {clean(place_of(step.source))}", "dim"))
         return lines

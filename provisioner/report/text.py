@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TextIO
 
+from provisioner.diagnostics import Span
+
 _STYLES = {
     "ok": "32",
     "changed": "33",
@@ -89,6 +91,11 @@ def shorten(text: str, limit: int) -> str:
             break
         kept += character
     return kept + "…"
+
+
+def place_of(span: Span) -> str:
+    """``site.yml:12``: file and line of a task or play, where the column says nothing."""
+    return f"{span.file}:{span.line}" if span.line else span.file
 
 
 def plural(number: int, noun: str) -> str:
