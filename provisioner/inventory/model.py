@@ -106,6 +106,7 @@ class Inventory:
     def __init__(self, varsfiles: VarsFiles | None = None) -> None:
         self.sources: tuple[str, ...] = ()
         self.warnings = Diagnostics()
+        self.mismatch: patterns.Mismatch = "error"
         self.varsfiles = varsfiles if varsfiles is not None else VarsFiles()
         self._lock = threading.RLock()
         self._hosts: dict[str, Host] = {}
@@ -186,13 +187,14 @@ class Inventory:
         return patterns.select(self, pattern, limit)
 
     def check(
-        self, pattern: str | Iterable[str], span: Span | None = None, *, option: str = "", mismatch: patterns.Mismatch = "error"
+        self, pattern: str | Iterable[str], span: Span | None = None, *, option: str = "", mismatch: patterns.Mismatch | None = None
     ) -> Diagnostics:
         """Names in a pattern that no host or group has, with the nearest ones; ``option`` says where it was given, such as ``--limit``.
 
-        ``mismatch`` is ``warning`` for plays whose hosts may come from ``add_host`` or ``group_by`` earlier in the run.
+        ``mismatch`` is ``warning`` for plays whose hosts may come from ``add_host`` or ``group_by`` earlier in the run; None means that
+        the setting ``host_pattern_mismatch`` decides.
         """
-        return patterns.check(self, pattern, span, option=option, mismatch=mismatch)
+        return patterns.check(self, pattern, span, option=option, mismatch=mismatch or self.mismatch)
 
     def variables(self, host: str, playbook: Path | str | None = None) -> list[VarsSource]:
         """Every definition of a variable for a host, weakest first, from inventory files and ``group_vars``/``host_vars`` folders.

@@ -19,6 +19,7 @@ from provisioner.errors import InputError
 from provisioner.inventory import ini, lists, plugins, script, toml, yaml
 from provisioner.inventory.draft import Context, Draft, GroupNames, Refusal, Render, Source
 from provisioner.inventory.model import Inventory
+from provisioner.inventory.patterns import Mismatch
 from provisioner.inventory.varsfiles import VarsFiles
 from provisioner.playbook.yaml import uncollected
 from provisioner.vault import Vault
@@ -37,6 +38,7 @@ class Options:
     ignore_patterns: tuple[str, ...] = ()
     group_names: GroupNames = "never"
     merge_hashes: bool = False
+    mismatch: Mismatch = "error"
 
     @classmethod
     def of(cls, config: Config) -> Options:
@@ -47,6 +49,7 @@ class Options:
             ignore_patterns=config.ignore_patterns,
             group_names=cast(GroupNames, config.force_valid_group_names),
             merge_hashes=config.hash_behaviour == "merge",
+            mismatch=cast(Mismatch, config.host_pattern_mismatch or "error"),
         )
 
 
@@ -116,6 +119,7 @@ class _Loading:
         files = VarsFiles(reversed(tuple(folders)), playbook_folders, context.vault)
         self._inventory = Inventory(files)
         self._inventory.sources = tuple(names)
+        self._inventory.mismatch = options.mismatch
 
     def run(self) -> Inventory:
         """Everything; raises ``InputError`` when a source has a problem."""

@@ -8,7 +8,7 @@ import pytest
 
 from provisioner.diagnostics import Span
 from provisioner.errors import InputError, UsageError
-from provisioner.inventory import Inventory, load
+from provisioner.inventory import Inventory, Options, load
 
 INI = "zeta\n[web]\nw[1:3]\n[db]\nd1\nd2\n[gpu_nodes]\ngpu01\n[prod:children]\nweb\ndb\n[first]\nw1\n[empty]\n"
 
@@ -103,6 +103,12 @@ def test_wildcards_without_a_match_and_later_hosts_are_warnings(inventory: Inven
     assert [item.severity for item in inventory.check("x*:web")] == ["warning"]
     assert [item.severity for item in inventory.check("added", mismatch="warning")] == ["warning"]
     assert not inventory.check("added", mismatch="ignore")
+
+
+def test_the_setting_decides_unless_told_otherwise(tmp_path: Path) -> None:
+    inventory = load(["a,"], options=Options(mismatch="ignore"))
+    assert not inventory.check("nope")
+    assert inventory.check("nope", mismatch="error").errors
 
 
 def test_bad_regular_expressions_stop_a_selection(inventory: Inventory) -> None:

@@ -52,9 +52,14 @@ def test_groups(tmp_path: Path, options: str, groups: dict[str, list[str]]) -> N
 
 
 def test_compose_is_seen_by_groups_and_is_data(tmp_path: Path) -> None:
-    inventory = build(
-        tmp_path, "compose: {major: os.split('.')[-1], mark: \"'{' ~ '{ os }' ~ '}'\"}\ngroups: {twelve: \"major == 12 or major == '12'\"}"
-    )
+    options = """\
+compose:
+  major: os.split('.')[-1]
+  mark: "'{' ~ '{ os }' ~ '}'"
+groups:
+  twelve: major == 12 or major == '12'
+"""
+    inventory = build(tmp_path, options)
     assert inventory.group_hosts("twelve") == ["a"]
     mark = combine(inventory.variables("a"))["mark"]
     assert (mark, type(mark)) == ("{{ os }}", UnsafeText)

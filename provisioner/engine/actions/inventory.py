@@ -8,7 +8,7 @@ from provisioner.engine.actions.call import Call
 from provisioner.engine.outcome import Outcome
 from provisioner.errors import InputError
 from provisioner.inventory.addresses import split_port
-from provisioner.values import Unknown, UnknownValueError
+from provisioner.values import Unknown, UnknownValueError, UnsafeText, map_texts
 
 _OWN = ("name", "hostname", "host", "groups", "group", "groupname", "_raw_params")
 
@@ -25,7 +25,8 @@ def add_host(call: Call) -> Outcome:
     variables = {key: value for key, value in call.written.items() if key not in _OWN}
     if port is not None:
         variables["ansible_port"] = port
-    changed = call.run.inventory.add_host(host, groups, variables, origin=str(call.task.span))
+    # They are rendered already: marks of templates in them are data.
+    changed = call.run.inventory.add_host(host, groups, map_texts(variables, UnsafeText), origin=str(call.task.span))
     call.run.inventory_changed()
     result: dict[str, Any] = {"host_name": host, "groups": groups, "host_vars": variables}
     outcome = Outcome.ok(add_host=result)
