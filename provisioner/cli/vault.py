@@ -34,15 +34,14 @@ def _vault(choices: Choices, *, new: bool = False) -> tuple[Vault, Config]:
     """The vault with the passwords given; without any, one is asked for: twice when it is to be a ``new`` one."""
     config = settings.load()
     vault = open_vault(choices, config)
-    if vault.passwords:
-        return vault, config
-    if terminal() is None:
-        raise UsageError(
-            "no vault password is given", help="--vault-password-file FILE, --vault-id ID@FILE, or run it on a terminal to be asked"
-        )
-    password = new_password(DEFAULT_ID, ask) if new else Password(DEFAULT_ID, ask("Vault password").encode(), "prompt")
+    passwords = vault.passwords
+    if not passwords:
+        if terminal() is None:
+            help_ = "--vault-password-file FILE, --vault-id ID@FILE, or run it on a terminal to be asked"
+            raise UsageError("no vault password is given", help=help_)
+        passwords = (new_password(DEFAULT_ID, ask) if new else Password(DEFAULT_ID, ask("Vault password").encode(), "prompt"),)
     salt = config.vault_encrypt_salt.encode() if config.vault_encrypt_salt else None
-    return Vault([password], vault.secrets, salt=salt), config
+    return Vault(passwords, vault.secrets, match_ids=config.vault_id_match, salt=salt), config
 
 
 def _sealing(choices: Choices, encrypt_vault_id: str | None) -> tuple[Vault, Password]:

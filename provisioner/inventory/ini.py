@@ -61,7 +61,7 @@ class _Reader:
 
     def read(self) -> None:
         """All lines, then what only the end of the file can tell."""
-        for number, line in enumerate(self._source.text.splitlines(), 1):
+        for number, line in enumerate(self._source.text.split("\n"), 1):
             text = line.strip()
             if not text or text[0] in "#;":
                 continue

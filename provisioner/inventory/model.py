@@ -91,7 +91,7 @@ class Host:
     @property
     def inventory_dir(self) -> str | None:
         """The folder of the inventory file; None for hosts that no file names."""
-        if self.inventory_file is None:
+        if self.inventory_file is None or not self.inventory_file.startswith("/"):
             return None
         path = Path(self.inventory_file)
         return str(path if path.is_dir() else path.parent)
