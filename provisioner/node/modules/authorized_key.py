@@ -53,13 +53,14 @@ def run(node: Node, p: AuthorizedKeyParams) -> dict[str, Any]:
         if p.exclusive:
             keep = {_key_of(line) for line in wanted}
             lines = [line for line in lines if _key_of(line) is None or _key_of(line) in keep]
-    new = "".join(f"{line}\n" for line in lines)
+    untouched = old is not None and lines == old.splitlines()
+    new = old if untouched and old is not None else "".join(f"{line}\n" for line in lines)
     if p.manage_dir and (p.state == "present" or old is not None):
         folder = os.path.dirname(path)
         if p.path is None or not node.files.exists(folder):
             node.files.directory(folder, mode="0700", owner=owner, group=group)
     if old is not None or new:
-        node.files.write(path, new if new != (old or "") or old is None else old, mode="0600", owner=owner, group=group)
+        node.files.write(path, new, mode="0600", owner=owner, group=group)
     return {"user": p.user, "key": p.key, "keyfile": path, "state": p.state, "exclusive": p.exclusive, "unique": False}
 
 
