@@ -65,6 +65,8 @@ for area in kernel vm fs; do
     mount --rbind "$shadow/$area" "/proc/sys/$area"
 done
 mount --bind /proc/sys/net /proc/sys/net && mount -o remount,bind,rw /proc/sys/net
+# The lab brings a node's host key; a container of somebody else's making has to make its own.
+[ -e /etc/ssh/ssh_host_ed25519_key ] || ssh-keygen -q -A
 for hook in /usr/lib/provision-lab/boot.d/*; do
     [ -x "$hook" ] && "$hook"
 done
@@ -75,6 +77,12 @@ _SSHD = """\
 # Written by provision lab.
 PasswordAuthentication no
 UseDNS no
+"""
+
+_SSH_UNIT = """\
+# Written by provision lab: a node whose sshd answers also lets people in.
+[Unit]
+After=systemd-user-sessions.service
 """
 
 _JOURNALD = """\
@@ -125,6 +133,7 @@ def furnish(root: Path, *, settings: str = "", sources: Sequence[Source] = ()) -
     """Turn the tree at ``root`` into a node that boots, lets ``admin`` in, and keeps quiet; not yet bound to one lab."""
     write(root / INIT.lstrip("/"), _INIT_SCRIPT, 0o755)
     write(root / "etc/ssh/sshd_config.d/10-lab.conf", _SSHD)
+    write(root / "etc/systemd/system/ssh.service.d/10-lab.conf", _SSH_UNIT)
     write(root / "etc/systemd/journald.conf.d/10-lab.conf", _JOURNALD)
     write(root / "etc/sudoers.d/90-lab", f"{USER} ALL=(ALL:ALL) NOPASSWD: ALL\n", 0o440)
     write(root / "etc/machine-id", "")

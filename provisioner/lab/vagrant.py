@@ -50,13 +50,14 @@ def overlay(node: str, destination: Path, boards: str = "2xA100") -> None:
         repository.build(tree / REPOSITORY)
         destination.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(destination, "w:gz") as archive:
-            archive.add(tree, arcname=".", filter=_as_root)
+            for path in sorted(tree.rglob("*")):
+                name = path.relative_to(tree)
+                # Folders of the system are left out, so that they keep their modes; tar makes those that are missing.
+                if path.is_symlink() or not path.is_dir() or name.is_relative_to("srv/provision-lab"):
+                    archive.add(path, arcname=str(name), recursive=False, filter=_of_root)
 
 
-def _as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Everything belongs to root; folders are left out, so that those of the node keep their modes."""
-    if entry.isdir():
-        return entry if entry.name.startswith((f"./{REPOSITORY}", "./srv/provision-lab")) else None
+def _of_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = "root"
     return entry

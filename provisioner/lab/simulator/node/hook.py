@@ -53,5 +53,6 @@ def _divert(paths: Paths, action: str, rename: str, path: str, real: str) -> Non
     def name(at: str) -> str:
         return "/" + os.path.relpath(at, paths.root)
 
-    command = ["dpkg-divert", "--local", "--quiet", rename, "--divert", name(real), action, name(path)]
+    root = [] if paths.is_node else ["--root", paths.root]
+    command = ["dpkg-divert", *root, "--local", "--quiet", rename, "--divert", name(real), action, name(path)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

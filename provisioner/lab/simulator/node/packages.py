@@ -6,7 +6,7 @@ import re
 
 # The package that carries libnvidia-ml: Debian, Debian's "tesla" branches, Ubuntu and the CUDA repository, the latter from 590 on.
 _USERSPACE = re.compile(r"libnvidia(-tesla(-\d+)?)?-ml1|libnvidia-compute(-\d+(-server)?)?")
-_KERNEL = re.compile(r"nvidia(-tesla(-\d+)?)?-kernel-dkms|nvidia-open-kernel-dkms|nvidia-dkms(-\d+(-server)?)?(-open)?")
+_KERNEL = re.compile(r"nvidia(-tesla(-\d+)?)?-kernel-dkms|nvidia-(open-kernel|kernel-open)-dkms|nvidia-dkms(-\d+(-server)?)?(-open)?")
 _LIBCUDA = re.compile(r"libcuda1|libnvidia(-tesla(-\d+)?)?-cuda1|libnvidia-compute(-\d+(-server)?)?")
 _DRIVER = re.compile(r"(?:\d+:)?(\d{3}\.\d+(?:\.\d+)?)")
 # States in which dpkg has the package's files on disk.
