@@ -347,7 +347,7 @@ def plain(value: Any) -> Any:
 class EventQueue:
     """Brings the events of many threads to one listener, in one thread, in the order of the playbook where that costs no waiting.
 
-    An event with a place (``order``) is held until every host still at work has reached that place, so that the hosts of a task come
+    An event with a place (``order``) is held until every host still at work is beyond that place, so that the hosts of a task come
     together and in play order; but not longer than ``patience`` seconds, so that one slow host hides nothing. An exception of the
     listener ends the delivery and is raised again by ``close``.
     """
@@ -374,7 +374,7 @@ class EventQueue:
         self._inbox.put(("event", event, order, host))
 
     def reached(self, host: str, order: Order) -> None:
-        """Nothing more will come from this host for this place or earlier ones."""
+        """Nothing more will come from this host for places before this one."""
         self._inbox.put(("reached", host, order, None))
 
     def retire(self, host: str) -> None:
@@ -438,7 +438,7 @@ class EventQueue:
         slowest = min(self._reached.values(), default=None)
         while self._held:
             head = self._held[0]
-            ripe = slowest is None or head[0] <= slowest
+            ripe = slowest is None or head[0] < slowest
             if not ripe and (late is None or head[:3] > late):
                 return
             heapq.heappop(self._held)

@@ -22,7 +22,7 @@ def arguments_of(walk: HostWalk, item: Item) -> tuple[dict[str, Any], dict[str, 
     """The arguments as rendered, and the parameters they make. Raises ``InputError`` with all that is wrong with them."""
     task = item.job.task
     rendered = render_arguments(item)
-    defaults = module_defaults(walk, item)
+    defaults = module_defaults(item)
     if defaults:
         rendered = {**defaults, **rendered}
     action = walk.run.actions.find(task.action)
@@ -67,7 +67,7 @@ def render_arguments(item: Item) -> dict[str, Any]:
     return rendered
 
 
-def module_defaults(walk: HostWalk, item: Item) -> dict[str, Any]:
+def module_defaults(item: Item) -> dict[str, Any]:
     """What ``module_defaults`` gives the task's module; inner ones win, those of the module over those of its groups."""
     task = item.job.task
     found: dict[str, Any] = {}

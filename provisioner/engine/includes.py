@@ -17,6 +17,7 @@ from provisioner.engine.task import TaskLife
 from provisioner.engine.truth import as_bool
 from provisioner.errors import InputError
 from provisioner.playbook.model import Directives, Entry, Role, Task
+from provisioner.playbook.roles import Sources
 from provisioner.values import Unknown, UnknownValueError
 
 if TYPE_CHECKING:
@@ -60,11 +61,6 @@ class IncludeLife(TaskLife):
         return Outcome.ok(include=file or str(name), include_args={})
 
     def _role(self, call: Call) -> Outcome:
-        arguments = {
-            name: str(call.written[name])
-            for name in ("tasks_from", "vars_from", "defaults_from", "handlers_from")
-            if call.written.get(name) is not None
-        }
         name = call.given("name", "role")
         if isinstance(name, Unknown):
             raise UnknownValueError(name)
@@ -80,7 +76,7 @@ class IncludeLife(TaskLife):
             validate=as_bool(call.given("rolespec_validate", default=True), "rolespec_validate"),
             collections=self.inherited.directives.collections,
             span=self.task.span_of("args", "name"),
-            **{name: value.removesuffix(".yml").removesuffix(".yaml") for name, value in arguments.items()},
+            sources=Sources.of(call.written),
         )
         self.loaded[call.item.index] = (call.item, (role.body,), role, None)
         return Outcome.ok(include_role=str(name))

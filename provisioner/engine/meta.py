@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from provisioner.diagnostics import did_you_mean
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
     from provisioner.engine.walk import HostWalk
 
 
+@dataclass(frozen=True)
+class Here:
+    """Where a ``meta`` task stands, and whether its condition holds."""
+
+    walk: HostWalk
+    inherited: Inherited
+    place: Place
+    applies: bool
+
+
 def meta(walk: HostWalk, task: Task, inherited: Inherited, place: Place, handler: str | None) -> None:
     """Carry out a ``meta`` task."""
     name = str(task.args.get("_raw_params") or task.args.get("free_form") or "")
@@ -28,7 +39,7 @@ def meta(walk: HostWalk, task: Task, inherited: Inherited, place: Place, handler
         help_ = did_you_mean(name, _ACTIONS) or f"meta knows {', '.join(sorted(_ACTIONS))}"
         raise InputError.of(f"meta: {name!r} is not known", task.span_of("args"), help=help_)
     applies = _applies(walk, task, inherited, place, handler)
-    act(walk, inherited, place, applies)
+    act(Here(walk, inherited, place, applies))
 
 
 def _applies(walk: HostWalk, task: Task, inherited: Inherited, place: Place, handler: str | None) -> bool:
@@ -48,80 +59,80 @@ def _applies(walk: HostWalk, task: Task, inherited: Inherited, place: Place, han
         return not isinstance(truth.holds, Unknown) and truth.holds and inherited.maybe is None
 
 
-def _noop(walk: HostWalk, inherited: Inherited, place: Place, applies: bool) -> None:
+def _noop(_at: Here) -> None:
     """``noop`` and what needs nothing here."""
 
 
-def _flush_handlers(walk: HostWalk, inherited: Inherited, place: Place, applies: bool) -> None:
-    if applies:
-        walk.handlers.run(place)
+def _flush_handlers(at: Here) -> None:
+    if at.applies:
+        at.walk.handlers.run(at.place)
 
 
-def _end_host(walk: HostWalk, inherited: Inherited, place: Place, applies: bool) -> None:
-    if applies:
-        walk.batch.flush()
+def _end_host(at: Here) -> None:
+    if at.applies:
+        at.walk.batch.flush()
         raise HostEnds
 
 
-def _end_role(walk: HostWalk, inherited: Inherited, place: Place, applies: bool) -> None:
-    if applies:
-        raise RoleEnds(inherited.role)
+def _end_role(at: Here) -> None:
+    if at.applies:
+        raise RoleEnds(at.inherited.role)
 
 
-def _end_play(walk: HostWalk, inherited: Inherited, place: Place, applies: bool) -> None:
-    if _anybody(walk, place, applies):
+def _end_play(at: Here) -> None:
+    if _anybody(at):
         raise PlayEnds
 
 
-def _end_batch(walk: HostWalk, inherited: Inherited, place: Place, applies: bool) -> None:
-    if _anybody(walk, place, applies):
+def _end_batch(at: Here) -> None:
+    if _anybody(at):
         raise BatchEnds
 
 
-def _anybody(walk: HostWalk, place: Place, applies: bool) -> bool:
+def _anybody(at: Here) -> bool:
     """Whether this holds for any host of the batch: then the play ends for all of them."""
-    walk.batch.flush()
-    if not walk.play.meets:
-        return applies
-    meeting = walk.play.clocks.meet(walk.host.name, (*place, 0, 2), applies)
+    at.walk.batch.flush()
+    if not at.walk.play.meets:
+        return at.applies
+    meeting = at.walk.play.clocks.meet(at.walk.host.name, (*at.place, 0, 2), at.applies)
     return any(meeting.brought.values())
 
 
-def _clear_facts(walk: HostWalk, inherited: Inherited, place: Place, applies: bool) -> None:
-    if applies:
-        walk.batch.flush()
-        walk.host.forget_facts()
+def _clear_facts(at: Here) -> None:
+    if at.applies:
+        at.walk.batch.flush()
+        at.walk.host.forget_facts()
 
 
-def _clear_host_errors(walk: HostWalk, inherited: Inherited, place: Place, applies: bool) -> None:
+def _clear_host_errors(at: Here) -> None:
     """Let hosts that failed or were lost take part in the plays that follow."""
-    walk.batch.flush()
-    if not applies:
+    at.walk.batch.flush()
+    if not at.applies:
         return
-    if walk.play.meets:
-        walk.play.clocks.meet(walk.host.name, (*place, 0, 2))
-    walk.run.forgive()
+    if at.walk.play.meets:
+        at.walk.play.clocks.meet(at.walk.host.name, (*at.place, 0, 2))
+    at.walk.run.forgive()
 
 
-def _refresh_inventory(walk: HostWalk, inherited: Inherited, place: Place, applies: bool) -> None:
-    walk.batch.flush()
-    if walk.play.meets:
-        meeting = walk.play.clocks.meet(walk.host.name, (*place, 0, 2), applies)
+def _refresh_inventory(at: Here) -> None:
+    at.walk.batch.flush()
+    if at.walk.play.meets:
+        meeting = at.walk.play.clocks.meet(at.walk.host.name, (*at.place, 0, 2), at.applies)
         first = next((host for host in meeting.hosts if meeting.brought[host]), None)
-        if first == walk.host.name:
-            walk.run.refresh_inventory()
-        walk.play.clocks.meet(walk.host.name, (*place, 0, 3))
-    elif applies:
-        walk.run.refresh_inventory()
+        if first == at.walk.host.name:
+            at.walk.run.refresh_inventory()
+        at.walk.play.clocks.meet(at.walk.host.name, (*at.place, 0, 3))
+    elif at.applies:
+        at.walk.run.refresh_inventory()
 
 
-def _reset_connection(walk: HostWalk, inherited: Inherited, place: Place, applies: bool) -> None:
-    if applies:
-        walk.batch.flush()
-        walk.run.hands.until(lambda: walk.run.agents.drop(walk.host.name))
+def _reset_connection(at: Here) -> None:
+    if at.applies:
+        at.walk.batch.flush()
+        at.walk.run.hands.until(lambda: at.walk.run.agents.drop(at.walk.host.name))
 
 
-_Act = Callable[["HostWalk", Inherited, Place, bool], None]
+_Act = Callable[[Here], None]
 _ACTIONS: dict[str, _Act] = {
     "clear_facts": _clear_facts,
     "clear_host_errors": _clear_host_errors,

@@ -150,4 +150,5 @@ class Notes:
 
 def _without_content(change: Mapping[str, Any]) -> dict[str, Any]:
     """A change of a ``no_log`` task: what kind of thing is done to what, and no values."""
-    return {**change, "before": None, "after": None}
+    command = {"target": HIDDEN} if change.get("kind") == "run_command" else {}
+    return {**change, **command, "before": None, "after": None}

@@ -156,7 +156,9 @@ class TaskLife:
         if isinstance(items, Unknown):
             return None, self._without_loop(job, Outcome.waiting(items.because))
         if not items:
-            return None, self._round(job, None, 0, Outcome.skipped("no items in the list", skipped_reason="No items in the list"))
+            return None, self._round(
+                job, None, 0, Outcome.skipped("no items in the list", skipped_reason="No items in the list", results=[])
+            )
         return items, None
 
     def _without_loop(self, job: Job, otherwise: Outcome) -> Item:
@@ -179,7 +181,10 @@ class TaskLife:
         loop = self.task.loop
         if items is not None and loop is not None:
             self._enter_loop(item, loop, items, index)
-        item.address = job.address if item.label is None else f"{job.address}#{item.label}"
+        if item.label is not None:
+            item.address = f"{job.address}#{item.index + 1 if job.no_log else item.label}"
+        else:
+            item.address = job.address
         return item
 
     def _enter_loop(self, item: Item, loop: Loop, items: Sequence[Any], index: int) -> None:
@@ -254,11 +259,9 @@ class TaskLife:
     def again(self, item: Item) -> Outcome:
         """Run the action of an item once more."""
         self.job = item.job
-        item.outcome = None
-        self._fill(item)
-        if item.outcome is None:
-            return Outcome.failure(f"{self.task.written} cannot be tried again")
-        return item.outcome
+        fresh = Item(item.job, item.index, item.scope, item.settings, maybe=item.maybe)
+        self._fill(fresh)
+        return fresh.concluded()
 
     # One by one
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from provisioner.engine import meetings
 from provisioner.engine.batch import Batch
-from provisioner.engine.clocks import FIRST, Place
+from provisioner.engine.clocks import AFTER, FIRST, Place
 from provisioner.engine.handlers import HostHandlers
 from provisioner.engine.includes import warn_of_inner_loop
 from provisioner.engine.inherit import Inherited
@@ -229,9 +229,10 @@ class HostWalk:
 
     def settled(self, job: Job) -> None:
         """A task has all its verdicts. Raises ``TaskFailed`` or ``HostEnds``."""
-        settle_job(self, job)
-        if not self.batch:
-            self.arrive(self.place)
+        try:
+            settle_job(self, job)
+        finally:
+            self.run.notes.reached(self.host.name, (*self.play.order, *job.place, AFTER))
 
     def forget(self, job: Job) -> None:
         """A prepared task is not reached after all."""

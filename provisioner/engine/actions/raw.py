@@ -16,7 +16,7 @@ def raw(call: Call) -> Outcome:
     if executable:
         command = f"{executable} -c {_quoted(command)}"
     settings = call.item.settings
-    for name, value in reversed(settings.environment.items()):
+    for name, value in reversed(list(settings.environment.items())):
         command = f"{name}={_quoted(value)} {command}"
     done = call.run.hands.command(lambda: call.run.agents.raw(call.target, command, settings.timeout), call.free_form)
     if isinstance(done, Outcome):

@@ -18,6 +18,6 @@ def unarchive(call: Call) -> Work:
     if isinstance(src, str) and not remote:
         sent["src"] = call.run.contents.file(call.find("files", src))
         sent["remote_src"] = False
-    elif isinstance(src, str) or isinstance(src, Unknown):
+    elif isinstance(src, (str, Unknown)):
         sent["remote_src"] = True
     return Work([NodeCall("unarchive", sent)])

@@ -17,7 +17,8 @@ from provisioner.values import Unknown
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _EXTENSIONS = ("yaml", "yml", "json")
 _OPTIONS = {
-    "_raw_params", "depth", "dir", "extensions", "file", "files_matching", "hash_behaviour", "ignore_files", "ignore_unknown_extensions", "name",
+    "_raw_params", "depth", "dir", "extensions", "file", "files_matching", "hash_behaviour", "ignore_files", "name",
+    "ignore_unknown_extensions",
 }  # fmt: skip
 
 
