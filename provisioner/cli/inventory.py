@@ -66,6 +66,8 @@ def command(
         raise click.UsageError("choose one of --list, --graph and --host")
     if group is not None and (listing or host is not None):
         raise click.UsageError("a GROUP is for --graph; --limit selects hosts for --list")
+    if choices.limit and host is not None:
+        raise click.UsageError("--limit is for --list and --graph; --host names one host")
     if variables and (listing or host is not None):
         raise click.UsageError("--vars is for --graph; --list and --host always show variables")
     if as_yaml and not listing and host is None:
@@ -129,4 +131,4 @@ def _text(inventory: Inventory, dump: Dump, request: Request, hosts: list[str] |
     if request.group not in inventory.groups:
         hint = did_you_mean(request.group, inventory.groups) or f"the groups are {', '.join(inventory.groups)}"
         raise UsageError(f"no group is called {request.group!r}", help=hint)
-    return "\n".join(dump.graph(request.group, variables=request.variables))
+    return "\n".join(dump.graph(request.group, hosts, variables=request.variables))

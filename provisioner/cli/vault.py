@@ -68,7 +68,7 @@ def _done(what: str) -> None:
     click.echo(what, err=True)
 
 
-@command.command("encrypt")
+@command.command("encrypt", short_help="Encrypt files, or standard input.")
 @shared(*GENERAL, *_PASSWORDS)
 @_FILES
 @_ENCRYPT_ID
@@ -89,7 +89,7 @@ def encrypt(choices: Choices, paths: tuple[Path, ...], encrypt_vault_id: str | N
         _done(f"encrypted {len(paths)} file{'s' if len(paths) > 1 else ''}")
 
 
-@command.command("decrypt")
+@command.command("decrypt", short_help="Decrypt files, or standard input.")
 @shared(*GENERAL, *_PASSWORDS)
 @_FILES
 @_OUTPUT
@@ -109,7 +109,7 @@ def decrypt(choices: Choices, paths: tuple[Path, ...], output: str | None) -> No
         _done(f"decrypted {len(paths)} file{'s' if len(paths) > 1 else ''}")
 
 
-@command.command("view")
+@command.command("view", short_help="Show what encrypted files hold.")
 @shared(*GENERAL, *_PASSWORDS)
 @_FILES
 def view(choices: Choices, paths: tuple[Path, ...]) -> None:
@@ -123,7 +123,7 @@ def view(choices: Choices, paths: tuple[Path, ...]) -> None:
         _deliver(plain, None, None)
 
 
-@command.command("edit")
+@command.command("edit", short_help="Edit encrypted files in $EDITOR.")
 @shared(*GENERAL, *_PASSWORDS)
 @_FILES
 def edit(choices: Choices, paths: tuple[Path, ...]) -> None:
@@ -146,7 +146,7 @@ def create(choices: Choices, path: Path, encrypt_vault_id: str | None) -> None:
     _done(f"{path}: encrypted")
 
 
-@command.command("rekey")
+@command.command("rekey", short_help="Encrypt files with another password.")
 @shared(*GENERAL, *_PASSWORDS)
 @_FILES
 @click.option("--new-vault-id", metavar="ID@WHERE", help="The new id, and where its password is.")
@@ -175,7 +175,7 @@ def _new_password(vault_id: str | None, password_file: str | None) -> Password:
     return new_password(split_id(vault_id)[0] if vault_id else DEFAULT_ID, ask)
 
 
-@command.command("encrypt-string")
+@command.command("encrypt-string", short_help="Encrypt values for a variables file.")
 @shared(*GENERAL, *_PASSWORDS)
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
 @_ENCRYPT_ID

@@ -80,9 +80,10 @@ class Dump:
         seen: set[str] = set()
         return {ALL: self._nest(ALL, wanted, seen)}
 
-    def graph(self, group: str = ALL, *, variables: bool = False) -> Iterator[str]:
-        """Lines of a tree of groups and hosts. Raises ``KeyError``."""
-        yield from self._branch(group, 0, variables)
+    def graph(self, group: str = ALL, hosts: Sequence[str] | None = None, *, variables: bool = False) -> Iterator[str]:
+        """Lines of a tree of groups and hosts, of only some hosts if given. Raises ``KeyError``."""
+        wanted = set(self._inventory.hosts if hosts is None else hosts)
+        yield from self._branch(group, 0, wanted, variables)
 
     def _walk(self, name: str, seen: set[str]) -> Iterator[str]:
         yield name
@@ -109,13 +110,13 @@ class Dump:
             result["vars"] = values
         return result
 
-    def _branch(self, name: str, depth: int, variables: bool) -> Iterator[str]:
+    def _branch(self, name: str, depth: int, wanted: set[str], variables: bool) -> Iterator[str]:
         group = self._inventory.groups[name]
         yield _twig(f"@{name}:", depth)
         for child in group.children:
-            yield from self._branch(child, depth + 1, variables)
-        if name != ALL:
-            for host in group.hosts:
+            yield from self._branch(child, depth + 1, wanted, variables)
+        for host in group.hosts if name != ALL else ():
+            if host in wanted:
                 yield _twig(host, depth + 1)
                 if variables:
                     yield from _leaves(self.host(host), depth + 2)

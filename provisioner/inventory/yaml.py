@@ -17,8 +17,8 @@ SECTIONS = ("vars", "children", "hosts")
 def parse(source: Source, draft: Draft) -> None:
     """Read groups. Raises ``Refusal`` when the file is no inventory of this form."""
     data = source.document.data
-    if data is None or data in ({}, []):
-        raise Refusal("the file is empty", source.span())
+    if data is None:
+        return
     if not isinstance(data, dict):
         raise Refusal(f"it must be a mapping of groups, not {describe(data)}", source.document.span())
     if "plugin" in data:

@@ -36,6 +36,7 @@ def test_graph_is_the_default(project: Path, capsys: pytest.CaptureFixture[str])
     text = "@all:\n  |--@ungrouped:\n  |--@web:\n  |  |--w1\n  |  |--w2\n  |--@db:\n  |  |--d1\n"
     assert out(capsys, "hosts") == text
     assert out(capsys, "hosts", "db", "--graph") == "@db:\n  |--d1\n"
+    assert out(capsys, "hosts", "web", "-l", "w2") == "@web:\n  |--w2\n"
     assert "{secret = (encrypted)}" in out(capsys, "hosts", "--graph", "--vars")
 
 

@@ -290,7 +290,7 @@ def test_a_missing_source_names_its_neighbours(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_is_an_empty_inventory(tmp_path: Path) -> None:
-    assert not load([write(tmp_path, "h", "# nothing yet\n")]).hosts
+    assert not load([write(tmp_path, "h", "# nothing yet\n"), write(tmp_path, "h.yml", "---\n"), write(tmp_path, "e.yml", "")]).hosts
 
 
 def test_unknown_keys_are_warnings(tmp_path: Path) -> None:
