@@ -36,7 +36,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Action:
-    """A task's action, read. ``key``: the task's key that gives it; ``local``: it was a ``local_action``."""
+    """A task's action, read. ``key``: the task's key that gives it; ``local``: it was a ``local_action``.
+
+    ``broken``: the arguments could not be read, which was reported; ``args`` are not all of them.
+    """
 
     key: str
     name: str
@@ -45,6 +48,7 @@ class Action:
     args_template: str | None = None
     info: ModuleInfo | None = None
     local: bool = False
+    broken: bool = False
 
 
 class ActionReader:
@@ -120,7 +124,7 @@ class ActionReader:
                 return None
             written, value, inner = explicit
         if has_template(written):
-            own, template = self._arguments(value, written, True, report.value_at(call.key), report)
+            own, template = self._arguments(value, written, True, report.value_at(call.key), report) or ({}, None)
             return Action(call.key, written, written, own, template, None, call.key == "local_action")
         info = self.find(written, scope)
         if info is None and written not in data and not self.unsupported(written, data, report, scope):
@@ -131,10 +135,13 @@ class ActionReader:
             report.warning("include is gone", report.at(call.key), why=why, help="use include_tasks or import_tasks", code="removed")
         module = self.declaration(info)
         free = name in FREE_FORM or (module is not None and bool(module.free_form))
-        own, template = self._arguments(value, name, free, report.value_at(call.key), report)
-        more, more_template = self._more(data.get("args"), name, report)
+        first = self._arguments(value, name, free, report.value_at(call.key), report)
+        second = self._more(data.get("args"), name, report)
+        own, template = first or ({}, None)
+        more, more_template = second or ({}, None)
         args = {**more, **own, **(inner if isinstance(inner, dict) else {})}
-        return Action(call.key, name, written, args, template or more_template, info, call.key == "local_action")
+        broken = first is None or second is None
+        return Action(call.key, name, written, args, template or more_template, info, call.key == "local_action", broken)
 
     def _explicit(self, call: Call, report: Reporter) -> tuple[str, Any, Any] | None:
         """Name, arguments and inner ``args`` of ``action:`` and ``local_action:``."""
@@ -147,15 +154,15 @@ class ActionReader:
             others = {key: child for key, child in value.items() if key not in ("module", "args")}
             inner = value.get("args")
             if rest:
-                parsed, _ = self._arguments(rest, name, name in FREE_FORM, report.value_at(call.key), report)
+                parsed, _ = self._arguments(rest, name, name in FREE_FORM, report.value_at(call.key), report) or ({}, None)
                 others = {**others, **parsed}
             return name, others, inner
         why = f"{call.key} takes a text that starts with a module, or a mapping with 'module'"
         report.error("this task has no action", report.value_at(call.key), why=why, code="no-action")
         return None
 
-    def _arguments(self, value: Any, name: str, free: bool, place: Span, report: Reporter) -> tuple[dict[str, Any], str | None]:
-        """Arguments written at the action: none, a mapping, or a text."""
+    def _arguments(self, value: Any, name: str, free: bool, place: Span, report: Reporter) -> tuple[dict[str, Any], str | None] | None:
+        """Arguments written at the action: none, a mapping, or a text; None after reporting that they cannot be read."""
         if value is None:
             return {}, None
         if isinstance(value, dict):
@@ -167,19 +174,19 @@ class ActionReader:
                 return dict(parse(value, command=name in COMMANDS)), None
             except ArgumentTextError as error:
                 report.error(f"arguments of {name}: {error}", place, help="close it, or write the arguments as a mapping", code="arguments")
-                return {}, None
+                return None
         help_ = "write a mapping of options" if not free else "quote the text"
         report.error(f"{name} takes a mapping or a text, not {kind_of(value)}", place, help=help_, code="arguments")
-        return {}, None
+        return None
 
-    def _more(self, value: Any, name: str, report: Reporter) -> tuple[dict[str, Any], str | None]:
+    def _more(self, value: Any, name: str, report: Reporter) -> tuple[dict[str, Any], str | None] | None:
         """The ``args:`` keyword."""
         if value is None or isinstance(value, dict) or (isinstance(value, str) and not has_template(value) and "=" in value):
             return self._arguments(value, name, False, report.value_at("args"), report)
         if isinstance(value, str) and has_template(value):
             return {}, value
         report.error(f"args takes a mapping or a template, not {shown(value)}", report.value_at("args"), code="arguments")
-        return {}, None
+        return None
 
 
 def _is_one_template(text: str) -> bool:

@@ -52,7 +52,8 @@ class TaskChecks:
 
     def task(self, task: Task, action: Action, scope: Scope) -> None:
         """All checks of one task; ``scope`` includes the task's own conditions."""
-        self._options(task, action, scope)
+        if not action.broken:
+            self._options(task, action, scope)
         self._syntax(task, scope)
         if action.name == "meta":
             self._meta(task, scope)

@@ -31,6 +31,7 @@ class Loader:
 
     def __init__(self, context: LoadContext) -> None:
         self.context = context
+        context.registry.add_collections(context.collections_path)
         self.files = Files(context)
         self.actions = ActionReader(context)
         self.tasks = TaskReader(context, self.actions, TaskChecks(context, self.actions), self)

@@ -308,11 +308,10 @@ class _Builder:
 
     def _key(self, node: Node) -> Hashable:
         if not isinstance(node, ScalarNode):
-            text = "{{" if isinstance(node, MappingNode) and node.flow_style else ""
-            if text:
+            if isinstance(node, MappingNode) and node.flow_style:
+                outer = Span(self._file, node.start_mark.line + 1, max(node.start_mark.column, 1))
                 why = "{{ at the start of a value opens a YAML mapping, not a template"
-                message = "a value starts with {{ and is not quoted"
-                raise InputError.of(message, self._at(node), why=why, help=causes.QUOTE_TEMPLATE)
+                raise InputError.of("a value starts with {{ and is not quoted", outer, why=why, help=causes.QUOTE_TEMPLATE)
             raise InputError.of("a list or mapping cannot be a key", self._at(node), help="quote it if it is meant as text")
         key = self._scalar(node)
         return key if isinstance(key, Hashable) else str(key)

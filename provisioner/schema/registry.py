@@ -97,8 +97,14 @@ class Registry:
         self._homes.append(folder)
         self.add_library(folder / "library")
         if (folder / "collections").is_dir():
-            self._collections.append(folder / "collections")
-            self._found.clear()
+            self.add_collections([folder / "collections"])
+
+    def add_collections(self, folders: Iterable[Path]) -> None:
+        """Search more folders that hold ``ansible_collections``."""
+        for folder in folders:
+            if folder not in self._collections:
+                self._collections.append(folder)
+                self._found.clear()
 
     def has_action_plugin(self, name: str) -> bool:
         """Whether a playbook or role brings an action plugin of Ansible's kind under this name."""
