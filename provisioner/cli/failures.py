@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
-import tempfile
 import time
-import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,22 +22,42 @@ SHOWN_AT_MOST = 50
 
 
 def report(error: BaseException) -> int:
-    """Show an error and give the exit code it asks for; an exception that is nobody's mistake but ours goes to a crash file."""
+    """Show an error and give the exit code it asks for; an exception that is nobody's mistake but ours goes to a crash file.
+
+    A command that was to print JSON prints a document all the same: one that says what is wrong.
+    """
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
+    code, problems = _told(error)
+    if process.document_of:
+        _write_document(code, problems)
+    return code
+
+
+def _told(error: BaseException) -> tuple[int, list[Diagnostic]]:
+    """Show the error; its exit code and what it consists of."""
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         _write("interrupted")
-        return INTERRUPTED
+        return INTERRUPTED, [Diagnostic("interrupted")]
     if isinstance(error, click.ClickException):
         _write(_usage_text(error))
-        return USAGE
-    if isinstance(error, InputError):
-        show(error.diagnostics)
-        return error.exit_code
+        return USAGE, [Diagnostic(error.format_message())]
     if isinstance(error, ProvisionError):
-        show([error.diagnostic()])
-        return error.exit_code
-    return _report_bug(error)
+        problems = list(error.diagnostics) if isinstance(error, InputError) else [error.diagnostic()]
+        show(problems)
+        return error.exit_code, problems
+    return _report_bug(error), [Diagnostic(f"this is a bug in provision: {type(error).__name__}")]
+
+
+def _write_document(code: int, problems: list[Diagnostic]) -> None:
+    from provisioner.report.json import write_json
+
+    command, process.document_of = process.document_of, ""
+    schema = {"apply": "provision.run/1", "plan": "provision.plan/1", "verify": "provision.verify/1"}.get(command, "provision.error/1")
+    errors = [process.secrets.mask(item.render(source=False)) for item in problems if item.severity == "error"]
+    warnings = [process.secrets.mask(item.render(source=False)) for item in problems if item.severity == "warning"]
+    document = {"schema": schema, "command": command, "ok": False, "exit_code": code, "hosts": {}, "steps": [], "stats": {}}
+    write_json(sys.stdout, {**document, "errors": errors, "warnings": warnings})
 
 
 def show(diagnostics: Iterable[Diagnostic]) -> None:
@@ -96,6 +113,8 @@ def _command_words(context: click.Context) -> str:
 
 
 def _report_bug(error: BaseException) -> int:
+    import traceback
+
     trace = process.secrets.mask("".join(traceback.format_exception(error)))
     lines = [f"error: this is a bug in provision: {type(error).__name__}: {error}"]
     if process.verbosity >= 3:
@@ -111,6 +130,9 @@ def _report_bug(error: BaseException) -> int:
 
 def _write_crash_file(trace: str) -> Path:
     """Keep the traceback in a file that only its owner can read; arguments stay out, they may hold secrets."""
+    import platform
+    import tempfile
+
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "provision"
     try:
         base.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -141,8 +141,9 @@ def shared(*options: Decorator) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
         def gather(**values: Any) -> Any:
-            mine = {name: values.pop(name) for name in tuple(values) if name in _NAMES}
-            return function(Choices(**mine), **values)
+            choices = Choices(**{name: values.pop(name) for name in tuple(values) if name in _NAMES})
+            process.document_of = str(click.get_current_context().info_name) if choices.form == "json" else ""
+            return function(choices, **values)
 
         command: Any = gather
         for option in reversed(options):

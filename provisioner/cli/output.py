@@ -30,6 +30,7 @@ def write_document(document: Mapping[str, Any]) -> None:
     from provisioner.report.json import write_json
 
     write_json(sys.stdout, document)
+    process.document_of = ""
 
 
 def write_plan(document: Mapping[str, Any], form: str, *, diff: bool = False, banner: str = "") -> None:

@@ -17,6 +17,8 @@ class Process:
     color: bool | None = None
     """None: decided by the terminal, ``NO_COLOR`` and ``FORCE_COLOR``."""
     secrets: Secrets = field(default_factory=Secrets)
+    document_of: str = ""
+    """The command that still owes standard output its one JSON document, or ''."""
 
 
 process = Process()

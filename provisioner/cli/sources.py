@@ -7,9 +7,11 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from provisioner.node.session import SHIPPED
 from provisioner.schema.registry import BUILTIN_PACKAGE, Registry
 from provisioner.transport.packing import strip
+
+SHIPPED = "shipped"
+"""The package of users' modules on a node, as ``node.session`` has it: importing that would load the whole agent here."""
 
 
 class ModuleSources:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from provisioner.report.text import Paper, clean, one_line
 
 OUTPUT_LINES = 20
 DIFF_LINES = 400
-_GENERIC = ("non-zero return code", "")
+_GENERIC = re.compile(r"(non-zero return code|(ended with )?(exit status|exit code|rc) -?\d+)?\.?", re.IGNORECASE)
 
 
 def change_lines(step: Mapping[str, Any], paper: Paper, *, planned: bool = False) -> list[str]:
@@ -43,7 +44,7 @@ def _diff_style(line: str) -> str:
 def headline(step: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     """A failure in one line: its message, or exit status and last words of the command."""
     message = str(step.get("msg") or result.get("msg") or "")
-    if message.strip() in _GENERIC and "rc" in result:
+    if _GENERIC.fullmatch(message.strip()) and "rc" in result:
         last = next((line for line in reversed(_lines(result.get("stderr")) or _lines(result.get("stdout"))) if line.strip()), "")
         message = f"exit status {result['rc']}" + (f": {last.strip()}" if last else "")
     return one_line(message.split("\n", 1)[0]) or "failed without a message"
