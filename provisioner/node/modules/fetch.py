@@ -36,7 +36,7 @@ def run(node: Node, p: FetchParams) -> dict[str, Any]:
     content = node.files.content(path)
     if content.digest != p.known and node.context.send is not None:
         node.context.send(_pieces(content.bytes()))
-    return {"file": path, "sha256": content.digest, "size": content.size, "sent": content.digest != p.known}
+    return {"src": path, "file": path, "sha256": content.digest, "size": content.size, "sent": content.digest != p.known}
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:

@@ -148,7 +148,7 @@ def _mount(node: Node, p: MountParams, path: str, fstab: str) -> None:
             node.files.directory(path)
         _ensure(node, path, p, {"fstab": fstab} if p.fstab else {})
     elif any(change.target == fstab for change in node.recorder.changes):
-        node.values.ensure("mount", path, {**now, "opts": f"{_options(p)} (remounted)"}, target=f"mount {path}", options={"remount": True})
+        _again(node, path, "")
 
 
 def _ensure(node: Node, path: str, p: MountParams, options: dict[str, Any]) -> None:
@@ -170,7 +170,13 @@ def _remount(node: Node, p: MountParams, path: str) -> None:
     now = node.values.get("mount", path)
     if now is None:
         node.fail(f"{path} is not mounted, so it cannot be remounted", name=path)
-    node.values.ensure("mount", path, {**now, "again": True}, target=f"mount {path}", options={"remount": True, "opts": p.opts or ""})
+    _again(node, path, p.opts or "")
+
+
+def _again(node: Node, path: str, opts: str) -> None:
+    """Remount: something that happens, not a state."""
+    options = ",".join(part for part in ("remount", opts) if part)
+    node.commands.perform(["mount", "-o", options, path], touches=[("value", f"mount:{path}")], what=f"remount {path}")
 
 
 MODULE = Module(

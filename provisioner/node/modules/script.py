@@ -18,7 +18,6 @@ class ScriptParams(InvocationParams):
 
     cmd: str = option("Path of the script on the controller, and its arguments.", aliases=("_raw_params",))
     content: Any = option("The script itself, which the controller fills in.", None, kind="content")
-    arguments: list[str] = option("Its arguments, which the controller fills in.", [])
     decrypt: bool = option("Decrypt a vaulted script.", True)
 
 
@@ -27,6 +26,8 @@ def run(node: Node, p: ScriptParams) -> dict[str, Any]:
     skipped = not_needed(node, p, p.cmd)
     if skipped:
         return skipped
+    import shlex
+
     content = content_of(p.content if p.content is not None else b"")
     with _Kept(content.bytes()) as path:
         # A script without a "#!" line is the shell's.
@@ -34,7 +35,11 @@ def run(node: Node, p: ScriptParams) -> dict[str, Any]:
         argv = [p.executable, path] if p.executable else ([path] if first else ["/bin/sh", path])
         values = {**p.as_dict(), "executable": None}
         result = invoke(
-            node, _invocation(values), argv=[*argv, *p.arguments], command=p.cmd, display=f"{p.cmd} (sha256 {content.digest[:12]})"
+            node,
+            _invocation(values),
+            argv=[*argv, *shlex.split(p.cmd)[1:]],
+            command=p.cmd,
+            display=f"{p.cmd} (sha256 {content.digest[:12]})",
         )
     return {key: value for key, value in result.items() if key != "cmd"}
 

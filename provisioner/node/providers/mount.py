@@ -26,8 +26,6 @@ def write(host: Live, key: str, value: Any, options: dict[str, Any]) -> None:
     """Mount, remount or unmount."""
     if value is None:
         argv = ["umount", key]
-    elif options.get("remount"):
-        argv = ["mount", "-o", ",".join(part for part in ("remount", options.get("opts")) if part), key]
     else:
         argv = ["mount"]
         if options.get("fstab"):
