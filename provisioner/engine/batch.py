@@ -73,7 +73,7 @@ class Batch:
             return
         alone = len(self._items) == len(items) and all(item.outcome is not None for item in items)
         failed = any(item.outcome is not None and item.outcome.failed for item in items)
-        if alone or failed or self._waiting > STEPS_AT_ONCE:
+        if alone or failed or self._waiting > self._walk.run.steps_at_once:
             self.flush()
 
     def close(self, job: Job) -> None:

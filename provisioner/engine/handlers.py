@@ -125,7 +125,9 @@ class HostHandlers:
     def run(self, place: Place) -> None:
         """Run what is notified, in the order of definition, each once; what they notify in turn runs as well."""
         walk = self._walk
-        walk.batch.flush()
+        unconnected = bool(self._book.handlers) and walk.running_agent() is None
+        if unconnected or self._notices or walk.host.earlier or any(job.task.notify for job in walk.batch.jobs):
+            walk.batch.flush()
         self._adopt()
         ran: set[int] = set()
         turn = FIRST

@@ -79,7 +79,7 @@ class PlayShared:
         for number, entries, flush in ((1, play.pre_tasks, True), (3, bodies, False), (4, play.tasks, True), (6, play.post_tasks, True)):
             if entries:
                 found.append(Section((number,), entries, inherited))
-            if flush:
+            if flush and (entries or number == 4):
                 found.append(Section((number + 1,), None, inherited))
         return found
 

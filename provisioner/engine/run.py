@@ -16,6 +16,7 @@ from provisioner.diagnostics import Diagnostic
 from provisioner.engine.accounts import Elevations, hosts_that_become
 from provisioner.engine.actions import Actions
 from provisioner.engine.agents import Agents
+from provisioner.engine.batch import STEPS_AT_ONCE
 from provisioner.engine.clocks import Gate
 from provisioner.engine.contents import Contents
 from provisioner.engine.expressions import Expressions, Scope
@@ -98,6 +99,8 @@ class Run:
         self.options = options or Options()
         self.environment = environment or Environment()
         self.expect: Expect = expect or (lambda step: None)
+        self.steps_at_once = STEPS_AT_ONCE if expect is None else 0
+        """How many steps of a host may be sent together; with something to hold them against, each is judged before the next."""
         self.merge_hashes = merge_hashes
         self.actions = Actions()
         self.gate = Gate(self.options.forks)
