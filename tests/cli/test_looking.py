@@ -1,0 +1,114 @@
+"""Commands that look: verify, explain, lint, and the starter project."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.conftest import Project
+
+ROLE = """
+- name: banner
+  copy: {dest: "{{ banner_file }}", content: "{{ banner_text }}\\n", mode: "0644"}
+"""
+TEST = """
+def test_text(host, role_vars, hostvars):
+    assert host.file(role_vars["banner_file"]).content_string == role_vars["banner_text"] + "\\n"
+    assert hostvars["inventory_hostname"] == "here"
+"""
+
+
+@pytest.fixture
+def roles(project: Project) -> Project:
+    project.write("playbooks/site.yml", "- name: Try\n  hosts: all\n  gather_facts: false\n  roles:\n    - banner\n")
+    project.write("playbooks/roles/banner/tasks/main.yml", ROLE)
+    project.write("playbooks/roles/banner/defaults/main.yml", "banner_file: W/banner\nbanner_text: from the role\n")
+    project.write("playbooks/roles/banner/tests/test_banner.py", TEST)
+    project.write("group_vars/all.yml", "banner_text: from the group\n")
+    return project
+
+
+def test_verify_fails_before_and_passes_after_an_apply(roles: Project) -> None:
+    before = roles("verify", "inventory.yml", "--junit", "before.xml")
+    assert before.code == 2
+    assert "failed nothing left to do on here: 1 step left to do" in before.out
+    assert "failed banner : test_text on here" in before.out
+    assert not roles.path("banner").exists()
+
+    assert roles("apply", "inventory.yml").code == 0
+    after = roles("verify", "inventory.yml", "--junit", "after.xml", "--format", "json")
+    assert after.code == 0, after.out
+    assert after.document["stats"]["passed"] == 2
+    tree = ElementTree.parse(roles.path("after.xml")).getroot()
+    assert [case.get("name") for case in tree.iter("testcase")] == ["nothing left to do", "test_text"]
+    assert ElementTree.parse(roles.path("before.xml")).getroot().find("testsuite[@failures='2']") is not None
+
+
+def test_verify_says_what_it_cannot_know(project: Project) -> None:
+    project.tasks('- command: /bin/true\n- name: later\n  copy: {dest: W/x, content: "{{ r }}"}\n  vars: {r: x}')
+    said = project("verify", "inventory.yml", "--only", "plan")
+    assert said.code == 2  # the command would run again: that is not an empty plan
+    assert "1 step left to do" in said.out
+
+
+def test_verify_of_an_unreachable_host(roles: Project) -> None:
+    roles.write("inventory.yml", "all: {hosts: {gone: {ansible_host: 127.0.0.1, ansible_port: 1, ansible_timeout: 2}}}\n")
+    said = roles("verify", "inventory.yml")
+    assert said.code == 4
+    assert "unreachable nothing left to do on gone" in said.out
+    assert "VERIFY 1 host: 1 unreachable" in said.out
+
+
+def test_explain_shows_every_definition_the_winner_first(roles: Project) -> None:
+    roles.write("host_vars/here.yml", "other: 1\nbanner_text: from the {{ other }} host\n")
+    said = roles("explain", "inventory.yml", "here", "banner_text")
+    assert said.code == 0
+    lines = [line.strip() for line in said.out.splitlines() if line.strip()]
+    assert lines[0] == "banner_text on here (ungrouped) = from the 1 host"
+    assert lines[1].startswith("wins  from the {{ other }} host")
+    assert lines[2].startswith("host_vars/* beside the inventory: host_vars/here.yml:2")
+    assert lines[4].startswith("group_vars/all beside the inventory: group_vars/all.yml:1")
+    assert lines[6].startswith("role defaults: playbooks/roles/banner/defaults/main.yml:2")
+    assert "(role banner (defaults))" in lines[6]
+    document = roles("explain", "inventory.yml", "here", "banner_text", "--format", "json", "-e", "banner_text=best").document
+    assert document["value"] == "best"
+    assert [each["wins"] for each in document["definitions"]] == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["hree", "banner_text"], "did you mean 'here'"), (["here", "banner_txet"], "did you mean 'banner_text'")],
+)
+def test_explain_of_what_does_not_exist(roles: Project, arguments: list[str], said: str) -> None:
+    result = roles("explain", "inventory.yml", *arguments)
+    assert result.code == 1
+    assert said in result.err
+
+
+def test_explain_keeps_vaulted_values_shut(roles: Project) -> None:
+    roles.write("secret", "password\n")
+    roles.write("plain.yml", "banner_text: hunter24\n")
+    assert roles("vault", "encrypt", "--vault-password-file", "secret", "--output", "host_vars_here", "plain.yml").code == 0
+    roles.path("host_vars").mkdir()
+    roles.path("host_vars_here").rename(roles.path("host_vars/here.yml"))
+    said = roles("explain", "inventory.yml", "here", "banner_text", "--vault-password-file", "secret")
+    assert said.code == 0, said.err
+
+
+def test_lint(roles: Project) -> None:
+    said = roles("lint")
+    assert (said.code, said.out) == (0, "1 playbook, 1 task: 0 errors, 0 warnings\n")
+    roles.write("playbooks/roles/banner/tasks/main.yml", "- cpoy: {dest: x}\n- file: {path: /x, mode: 644}\n")
+    said = roles("lint")
+    assert said.code == 1
+    assert "did you mean 'copy'" in said.err
+    document = roles("lint", "--format", "json").document
+    assert document["ok"] is False
+    assert {problem["line"] for problem in document["problems"]} == {1, 2}
+
+
+def test_lint_holds_patterns_against_an_inventory_when_given_one(roles: Project) -> None:
+    roles.write("playbooks/site.yml", "- hosts: nobody\n  roles: [banner]\n")
+    assert roles("lint").code == 0
+    assert "'nobody'" in roles("lint", "-i", "inventory.yml").err
