@@ -27,9 +27,24 @@ def sources_of(info: ModuleInfo) -> dict[str, str]:
     if info.origin == "builtin":
         return dict(_closure(f"{BUILTIN_PACKAGE}.{info.name}"))
     found = {f"{SHIPPED}.{info.name}": info.source()}
-    for name in _needs(found[f"{SHIPPED}.{info.name}"], f"{SHIPPED}.{info.name}"):
-        found.update(_closure(name))
+    if info.path is not None:
+        found.update(_siblings(info.path, {info.path}))
+    for full, source in list(found.items()):
+        for name in _needs(source, full):
+            found.update(_closure(name))
     return found
+
+
+def _siblings(path: Path, seen: set[Path]) -> Iterator[tuple[str, str]]:
+    """The files beside a user's module that it imports by ``from . import`` or ``from .name import``."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            names = [node.module.partition(".")[0]] if node.module else [alias.name for alias in node.names]
+            for sibling in (path.with_name(f"{name}.py") for name in names):
+                if sibling not in seen and sibling.is_file():
+                    seen.add(sibling)
+                    yield f"{SHIPPED}.{sibling.stem}", sibling.read_text("utf-8")
+                    yield from _siblings(sibling, seen)
 
 
 @functools.cache
