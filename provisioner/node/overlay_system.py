@@ -39,7 +39,7 @@ UNIT_FOLDERS = (
     "/lib/systemd/system",
 )
 # A service that starts makes sockets, state and devices; it does not write configuration.
-RUNTIME_PLACES = ("/run/", "/var/", "/tmp/", "/dev/", "/proc/", "/sys/", "/root/", "/home/", "/srv/")
+RUNTIME_PLACES = ("/run/", "/var/", "/tmp/", "/dev/", "/proc/", "/sys/")
 SOLVER_PLACES = ("/etc/apt/", "/etc/yum.repos.d/", "/etc/dnf/", "/var/lib/apt/")
 
 
