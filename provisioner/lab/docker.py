@@ -19,7 +19,7 @@ from provisioner.lab.rootfs import INIT
 from provisioner.lab.seed import Seed
 from provisioner.lab.tools import call, missing, succeeds
 
-RUN_OPTIONS: tuple[str, ...] = (
+CONTAINER_OPTIONS: tuple[str, ...] = (
     "--restart=always",
     "--tty",
     "--cap-add=SYS_ADMIN",
@@ -27,10 +27,10 @@ RUN_OPTIONS: tuple[str, ...] = (
     "--cap-add=SYS_PTRACE",
     "--security-opt=seccomp=unconfined",
     "--security-opt=apparmor=unconfined",
+    "--cgroupns=private",
     "--tmpfs=/run:exec,mode=755",
     "--tmpfs=/run/lock",
     "--tmpfs=/tmp:exec,mode=1777",
-    "--cgroupns=private",
 )
 """What systemd needs in a container, short of --privileged; ``always`` is what makes a reboot inside come back."""
 
@@ -124,7 +124,7 @@ class Engine:
             f"--network=provision-lab-{lab.name}",
             f"--ip={node.address}",
             *(("--systemd=false",) if self.name == "podman" else ()),  # its own arrangements for systemd would hide ours
-            *RUN_OPTIONS,
+            *CONTAINER_OPTIONS,
             self.image(root, lambda _: None),
             INIT,
         )

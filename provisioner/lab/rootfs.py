@@ -23,6 +23,9 @@ USER = "admin"
 INIT = "/usr/lib/provision-lab/init"
 """The first process of a node: prepares what a container lacks, then becomes systemd."""
 
+_MARKER = "/usr/lib/provision-lab/node"
+"""Holds the name of the node once it has its own name service files."""
+
 _INIT_SCRIPT = """\
 #!/bin/sh
 # SIMULATION. First process of a provision lab node; it becomes systemd.
@@ -50,10 +53,16 @@ if [ "$(stat -f -c %T /sys/fs/cgroup)" != cgroup2fs ] || ! [ -w /sys/fs/cgroup/c
     umount -R -l /sys/fs/cgroup
     mount -t cgroup2 cgroup2 /sys/fs/cgroup
 fi
-# An engine mounts its own name service files, which hides the node's and cannot be replaced by a rename.
+# An engine mounts its own name service files, which cannot be replaced by a rename: what they say goes into files of the node's, unless
+# the lab brought better ones.
 for file in /etc/hostname /etc/hosts /etc/resolv.conf; do
-    mountpoint -q "$file" && umount "$file"
+    if mountpoint -q "$file"; then
+        given=$(cat "$file")
+        umount "$file"
+        [ -e @MARKER@ ] || printf '%s\n' "$given" > "$file"
+    fi
 done
+[ -e @MARKER@ ] || cat /proc/sys/kernel/hostname > @MARKER@
 for area in kernel vm fs; do
     cp -r --no-preserve=ownership "/proc/sys/$area" "$shadow/" 2>/dev/null
 done
@@ -71,7 +80,7 @@ for hook in /usr/lib/provision-lab/boot.d/*; do
     [ -x "$hook" ] && "$hook"
 done
 exec /sbin/init --show-status=true "$@"
-"""
+""".replace("@MARKER@", _MARKER)
 
 _SSHD = """\
 # Written by provision lab.
@@ -212,6 +221,7 @@ def personalise(root: Path, *, name: str, public_key: str, host_keys: dict[str, 
 
     ``host_keys`` are file names below /etc/ssh with their content; ``hosts`` maps names to addresses for /etc/hosts.
     """
+    write(root / _MARKER.lstrip("/"), f"{name}\n")
     write(root / "etc/hostname", f"{name}\n")
     known = "".join(f"{address}\t{host}\n" for host, address in hosts.items())
     write(root / "etc/hosts", f"127.0.0.1\tlocalhost\n{known}\n::1\tlocalhost ip6-localhost ip6-loopback\n")

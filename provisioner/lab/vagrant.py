@@ -44,10 +44,10 @@ def docker_image(suite: str, key: Path, *, folder: Path | None = None) -> str:
 def overlay(node: str, destination: Path, boards: str = "2xA100") -> None:
     """Write the tar for one node; ``boards`` are in the simulator's words."""
     with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder)
+        tree = Path(folder, "tree")
         simulator.tree(tree, simulator.parse(boards), seed=node)
-        (tree / REPOSITORY).parent.mkdir(parents=True)
-        repository.build(tree / REPOSITORY)
+        # Only what is served: the keys it is signed with stay here.
+        shutil.copytree(repository.build(Path(folder, "repository"), url=f"file:///{REPOSITORY}").folder, tree / REPOSITORY)
         destination.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(destination, "w:gz") as archive:
             for path in sorted(tree.rglob("*")):

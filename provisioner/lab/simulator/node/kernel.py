@@ -16,7 +16,7 @@ import subprocess
 from .gpu import Gpu
 from .machine import Machine
 
-GRAFTS = ("proc/driver", "sys/module", "sys/bus/pci/devices")
+GRAFTS = ("proc/driver", "sys/module", "sys/bus/pci/devices", "sys/bus/pci/drivers")
 MODULES = (
     # name, size, what uses it
     ("nvidia_uvm", 1540096, ""),
@@ -197,6 +197,9 @@ def _modules(machine: Machine, folder: str) -> None:
 def _functions(machine: Machine, folder: str) -> None:
     """PCI functions: what lspci and facts read, including a configuration space."""
     os.makedirs(folder, exist_ok=True)
+    drivers = os.path.join(os.path.dirname(folder), "drivers")
+    for name in ("nvidia", "nouveau"):
+        _clear(os.path.join(drivers, name))
     for gpu in machine.gpus:
         home = os.path.join(folder, gpu.address)
         _clear(home)
@@ -232,6 +235,8 @@ def _functions(machine: Machine, folder: str) -> None:
         uevent = f"PCI_CLASS={board.pci_class:X}\nPCI_ID=10DE:{board.device_id:04X}\nPCI_SLOT_NAME={gpu.address}\n"
         write(os.path.join(home, "uevent"), (f"DRIVER={driver}\n" if driver else "") + uevent)
         if driver:
+            os.makedirs(os.path.join(drivers, driver), exist_ok=True)
+            os.symlink(f"../../devices/{gpu.address}", os.path.join(drivers, driver, gpu.address))
             os.symlink(f"../../drivers/{driver}", os.path.join(home, "driver"))
 
 
