@@ -116,6 +116,10 @@ def _not_started(feeder: Feeder, start: Start, target: Target, seen: bytes, aske
     method, user = _method(target), target.become.user if target.become else "root"
     said = _shorten(words or seen.decode("utf-8", "replace").strip())
     if target.become is not None and (start.argv[0] != "/bin/sh" or method == "su"):
+        if NOT_ALLOWED.search(words):
+            return HostUnreachable(
+                f"{feeder.stream.login} may not become {user} with {method}", why=said, help="allow it in the node's sudoers"
+            )
         if asked and (PASSWORD_WRONG.search(words) or code == 1):
             return _wrong_password(target)
         if PASSWORD_NEEDED.search(words):
@@ -127,10 +131,6 @@ def _not_started(feeder: Feeder, start: Start, target: Target, seen: bytes, aske
         if NO_TERMINAL.search(words):
             return HostUnreachable(
                 f"{method} wants a terminal", why=said, help="remove 'Defaults requiretty' from the node's sudoers, or log in as root"
-            )
-        if NOT_ALLOWED.search(words):
-            return HostUnreachable(
-                f"{feeder.stream.login} may not become {user} with {method}", why=said, help="allow it in the node's sudoers"
             )
         if code == 127:
             return HostUnreachable(f"there is no {method} on the node", why=said, help="set become_method, or log in as root")

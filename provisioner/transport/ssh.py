@@ -382,13 +382,13 @@ def _explain(error: BaseException, settings: Settings, link: Link | None) -> Bas
         return error
     spoke = link is not None and bool(link.remote_version)
     if not spoke:
+        if str(error) == "No existing session":
+            return HostUnreachable(f"{where} accepts connections but says nothing", help="is it an ssh server, and is it overloaded?")
         if isinstance(error, EOFError | ConnectionResetError | BrokenPipeError) or "banner" in str(error):
             if settings.command:
                 return HostUnreachable(
                     "the ProxyCommand gives no connection", why=f"{settings.command}: {error or 'it ended'}", help="try it by hand"
                 )
-            if "timed out" in repr(error).lower() or isinstance(getattr(error, "__cause__", None), TimeoutError):
-                return HostUnreachable(f"{where} accepts connections but says nothing", help="is it an ssh server, and is it overloaded?")
             return Busy(f"{where}: {error or 'connection closed'}")
         return HostUnreachable(f"{where} does not speak ssh: {error}")
     if isinstance(error, paramiko.SSHException) and "no acceptable" in str(error).lower():

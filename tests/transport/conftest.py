@@ -23,9 +23,9 @@ def source_of(module: str) -> Mapping[str, str]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Sshd]:
+def server() -> Iterator[servers.Sshd]:
     """A private sshd, shared by the tests of a file."""
-    yield from servers.running(tmp_path_factory.mktemp("sshd"))
+    yield from servers.running()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -101,7 +102,8 @@ class Sshd:
 
     def target(self, **changes: Any) -> Target:
         """A target on this server; ``args`` adds to its ssh arguments, ``become`` True means sudo to root."""
-        args = f"-o UserKnownHostsFile={self.known_hosts} -o GlobalKnownHostsFile=none {changes.pop('args', '-F /dev/null -o IdentityAgent=none')}"
+        args = changes.pop("args", "-F /dev/null -o IdentityAgent=none")
+        args = f"-o UserKnownHostsFile={self.known_hosts} -o GlobalKnownHostsFile=none {args}"
         if changes.get("become") is True:
             changes["become"] = Become()
         given: dict[str, Any] = {
@@ -121,15 +123,13 @@ def make_key(path: Path, *options: str) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-f", str(path), *(options or ("-N", ""))], check=True)
 
 
-def running(folder: Path) -> Iterator[Sshd]:
+def running() -> Iterator[Sshd]:
     """A server with its user, and no trace of either afterwards."""
     if os.geteuid() != 0 or not Path(SSHD).exists() or shutil.which("sudo") is None:
         pytest.skip("needs root, sshd and sudo")
     user = f"pv{secrets.token_hex(3)}"
+    folder = Path(tempfile.mkdtemp(prefix="sshd-"))  # pytest's own folders are closed to the user
     folder.chmod(0o755)
-    for parent in folder.parents:
-        if parent.stat().st_uid == 0 and parent != Path("/") and not parent.stat().st_mode & 0o001:
-            parent.chmod(parent.stat().st_mode | 0o011)
     make_key(folder / "host")
     make_key(folder / "key")
     shutil.copy(folder / "key.pub", folder / "authorized_keys")
@@ -148,4 +148,5 @@ def running(folder: Path) -> Iterator[Sshd]:
         server.stop()
         (Path("/etc/sudoers.d") / user).unlink(missing_ok=True)
         subprocess.run(["pkill", "-KILL", "-u", user])
+        shutil.rmtree(folder)
         subprocess.run(["userdel", "--remove", user], check=True, stderr=subprocess.DEVNULL)
