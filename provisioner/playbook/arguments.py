@@ -17,7 +17,7 @@ RAW = "_raw_params"
 _TOKEN = re.compile(r"\s+|\\.|\{\{|\}\}|\{%|%\}|\{\#|\#\}|[\"']|[^\s\\\"'{}%\#]+|.", re.DOTALL)
 _CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}"}
 _ESCAPE = re.compile(r"\\(?:U[0-9a-fA-F]{8}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-7]{1,3}|N\{[^}]+\}|[\\'\"abfnrtv])")
-_NAME = re.compile(r"[\w.$@/-]+", re.UNICODE)
+_TOKEN_OR_EQUALS = re.compile(r"\\.|\{\{|\}\}|\{%|%\}|\{\#|\#\}|=", re.DOTALL)
 _SIMPLE = re.compile(r"[^\s=\"'\\{]*")
 
 
@@ -85,12 +85,22 @@ def parse(text: str, *, command: bool = False) -> dict[str, str]:
 
 def _pair(piece: str) -> tuple[str, str]:
     """``("name", "value")`` of ``name=value``; the name is empty where the piece is no such pair."""
-    position = piece.find("=")
-    while position > 0 and piece[position - 1] == "\\":
-        position = piece.find("=", position + 1)
-    if position <= 0 or not _NAME.fullmatch(piece[:position]):
-        return "", piece
-    return piece[:position], piece[position + 1 :]
+    position = _equals(piece)
+    return (piece[:position], piece[position + 1 :]) if position > 0 else ("", piece)
+
+
+def _equals(piece: str) -> int:
+    """Where the first ``=`` stands that is neither escaped nor inside Jinja marks; -1 without one."""
+    closing = ""
+    for match in _TOKEN_OR_EQUALS.finditer(piece):
+        token = match.group()
+        if closing:
+            closing = "" if token == closing else closing
+        elif token in _CLOSING:
+            closing = _CLOSING[token]
+        elif token == "=":
+            return match.start()
+    return -1
 
 
 def _decoded(text: str) -> str:

@@ -96,9 +96,8 @@ class TaskChecks:
             self._templates[text, expression] = check(text, expression) if check else None
         wrong = self._templates[text, expression]
         if wrong:
-            kind = "expression" if expression else "template"
             place = (task.spans.value_of(keys) if isinstance(task.spans, TaskSpans) else None) or task.span_of(*keys)
-            self._add(Diagnostic(f"syntax error in {kind}: {wrong}", place, code="template-syntax"), scope)
+            self._add(Diagnostic(wrong, place, code="template-syntax"), scope)
 
     def _meta(self, task: Task, scope: Scope) -> None:
         word = task.args.get(RAW)

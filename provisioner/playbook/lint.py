@@ -57,7 +57,7 @@ def is_role(folder: Path) -> bool:
 
 
 def _folder(folder: Path, context: LoadContext) -> None:
-    context.registry.add_home(folder)
+    context.enter(folder)
     if is_role(folder):
         _role(folder, context)
         return

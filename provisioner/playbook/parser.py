@@ -59,7 +59,7 @@ class PlaybookReader:
     def _plays(self, path: Path, around: _Around, *, required: bool = False) -> list[Play]:
         document = self._loader.files.document(path)
         report = Reporter(self._context.diagnostics, str(path), document.places)
-        self._context.registry.add_home(path.parent)
+        self._context.enter(path.parent)
         if document.data is None:
             if required and not self._context.diagnostics.errors:
                 report.error("an empty playbook", Span(str(path)), help="write a list of plays", code="playbook")

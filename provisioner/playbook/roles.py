@@ -140,7 +140,7 @@ class RoleLoader:
             circle = " → ".join([item[5:] for item in scope.chain if item.startswith("role ")] + [str(path)])
             self._context.diagnostics.error(f"role {use.name!r} needs itself", use.span, why=circle, help="break the circle", code="circle")
             return None
-        self._context.registry.add_home(path)
+        self._context.enter(path)
         meta = self._meta(path)
         source = self._source(use, path, collection, meta, scope)
         inner = self._scope(source, use, meta, scope, marker)

@@ -29,8 +29,9 @@ class LoadContext:
     vault             decrypts vaulted files and ``!vault`` values: ``(ciphertext, span) -> value``
     render            renders a name of a static import from variables known before the run; raises ``ProvisionError``,
                       ``UnknownValueError`` or ``LookupError`` where it cannot. None: such names are errors
-    check_template    looks at a text (a template, or an expression when the second argument is true) and returns what is wrong with its
-                      syntax, or None
+    check_template    looks at a text (a template, or an expression when the second argument is true) and says what is wrong with its
+                      syntax or the plugins it names, or returns None
+    entered           called with each folder of a playbook or role before its tasks are read, so that plugins there can be made known
     lookups           names of known lookups, for ``with_X``; None does not check them
     extra_vars        ``-e``: they win over all others in names of imports
     follow_includes   also read files and roles that literal ``include_tasks`` and ``include_role`` name, so that mistakes there are found
@@ -42,11 +43,18 @@ class LoadContext:
     vault: Callable[[str, Span], Any] | None = None
     render: Callable[[str, Mapping[str, Any]], Any] | None = None
     check_template: Callable[[str, bool], str | None] | None = None
+    entered: Callable[[Path], None] | None = None
     lookups: Collection[str] | None = None
     roles_path: tuple[Path, ...] = field(default_factory=lambda: _expanded(*DEFAULT_ROLES_PATH))
     collections_path: tuple[Path, ...] = field(default_factory=lambda: _expanded(*DEFAULT_COLLECTIONS_PATH))
     extra_vars: Mapping[str, Any] = field(default_factory=dict)
     follow_includes: bool = True
+
+    def enter(self, folder: Path) -> None:
+        """Make known what a playbook's folder or a role brings: modules, collections, plugins."""
+        self.registry.add_home(folder)
+        if self.entered is not None:
+            self.entered(folder)
 
 
 @dataclass(frozen=True)

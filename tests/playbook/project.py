@@ -30,7 +30,7 @@ def check_template(text: str, expression: bool) -> str | None:
     try:
         jinja2.Environment().parse("{{" + text + "}}" if expression else text)
     except jinja2.TemplateSyntaxError as error:
-        return error.message
+        return f"syntax error in {'expression' if expression else 'template'}: {error.message}"
     return None
 
 

@@ -39,7 +39,8 @@ OPTIONS: list[tuple[str, dict[str, str]]] = [
     ("msg=\"{{ 'a' }} and {% if true %}yes no{% endif %}\"", {"msg": "{{ 'a' }} and {% if true %}yes no{% endif %}"}),
     ('a=1 b="x y" c={{ [1,2] }}', {"a": "1", "b": "x y", "c": "{{ [1,2] }}"}),
     ("msg = 'x'", {RAW: "msg = 'x'"}),
-    ("x='a' \"y\"=2", {"x": "a", RAW: '"y"=2'}),
+    ("x='a' \"y\"=2", {"x": "a", '"y"': "2"}),
+    ("{{ 'a=' ~ b }}={{ c }} d=1", {"{{ 'a=' ~ b }}": "{{ c }}", "d": "1"}),
     ("other.yml name=x", {RAW: "other.yml", "name": "x"}),
     ("src=a\n  dest=b\n", {"src": "a", "dest": "b"}),
 ]
