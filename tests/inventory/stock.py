@@ -59,7 +59,7 @@ json.dump(answers, sys.stdout)
 
 def program(name: str) -> str:
     """The path of a program of ansible-core; skips the test when it is not installed."""
-    found = shutil.which(name, path=os.pathsep.join((os.environ.get("PEERS_BIN", ""), os.environ.get("PATH", ""))))
+    found = shutil.which(name, path=os.pathsep.join((os.environ.get("PROVISION_PEERS", ""), os.environ.get("PATH", ""))))
     if found is None:
         pytest.skip(f"{name} of ansible-core is not installed (PATH, PEERS_BIN)")
     return found
