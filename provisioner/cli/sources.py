@@ -1,4 +1,4 @@
-"""The sources of modules as nodes get them: stripped, and read once for all hosts."""
+"""The sources of modules as nodes get them, looked up by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from provisioner.transport.packing import strip
 
 
 class ModuleSources:
-    """Gives the sources of a module by its name; see ``schema.shipping`` for what belongs to a module."""
+    """Gives the sources of a module by its name; read once for all hosts, without what only people read."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -23,11 +23,8 @@ class ModuleSources:
         with self._lock:
             found = self._known.get(name)
             if found is None:
-                found = self._known[name] = self._read(name)
+                info = self._registry.find(name)
+                if info is None:
+                    raise LookupError(f"there is no module {name!r}")
+                found = self._known[name] = {full: strip(source) for full, source in sources_of(info).items()}
             return found
-
-    def _read(self, name: str) -> Mapping[str, str]:
-        info = self._registry.find(name)
-        if info is None:
-            raise LookupError(f"there is no module {name!r}")
-        return {full: strip(source) for full, source in sources_of(info).items()}

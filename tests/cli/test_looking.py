@@ -112,3 +112,60 @@ def test_lint_holds_patterns_against_an_inventory_when_given_one(roles: Project)
     roles.write("playbooks/site.yml", "- hosts: nobody\n  roles: [banner]\n")
     assert roles("lint").code == 0
     assert "'nobody'" in roles("lint", "-i", "inventory.yml").err
+
+
+def test_modules(project: Project) -> None:
+    listed = project("modules")
+    assert listed.code == 0
+    assert "\ncopy " in listed.out
+    page = project("modules", "copy", "ansible.builtin.file")
+    assert "dest (path, required)" in page.out
+    document = project("modules", "copy", "--format", "json").document
+    assert "dest" in {option["name"] for option in document["modules"][0]["options"]}
+    assert project("modules", "--format", "md").out.startswith("|")
+    missing = project("modules", "cpoy")
+    assert missing.code == 1
+    assert "did you mean 'copy'" in missing.err
+
+
+def test_modules_of_a_project(project: Project) -> None:
+    source = 'from provisioner.node.declare import Module, Params, option\n\nclass Params(Params):\n    name: str = option("Whom.")\n\n'
+    project.write("library/greet.py", source + 'MODULE = Module(name="greet", summary="A greeting.", params=Params)\n')
+    assert "greet" in project("modules", "--library", "library").out
+
+
+@pytest.mark.parametrize("kind", ["playbook", "tasks"])
+def test_schema(project: Project, kind: str) -> None:
+    import jsonschema
+
+    document = project("schema", "--kind", kind).document
+    jsonschema.Draft202012Validator.check_schema(document)
+    good = [{"copy": {"dest": "/x", "content": "y"}}]
+    bad = [{"copy": {"dset": "/x"}}]
+    validator = jsonschema.Draft202012Validator(document)
+    wrap = (lambda tasks: [{"hosts": "all", "tasks": tasks}]) if kind == "playbook" else (lambda tasks: tasks)
+    assert validator.is_valid(wrap(good))
+    assert not validator.is_valid(wrap(bad))
+
+
+def test_facts(project: Project) -> None:
+    said = project("facts", "inventory.yml")
+    assert said.code == 0, said.err
+    assert said.out.startswith("here\n  system ")
+    document = project("facts", "inventory.yml", "--format", "json", "--filter", "distribution*").document
+    assert set(document["hosts"]["here"]) >= {"distribution", "distribution_version"}
+    assert all(name.startswith("distribution") for name in document["hosts"]["here"])
+
+
+def test_the_starter_project_works(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert project("init", "new").code == 0
+    monkeypatch.chdir(project.path("new"))
+    monkeypatch.setenv("ANSIBLE_ROLES_PATH", "")
+    target = str(project.path("demo/banner"))
+    assert project("lint").out.endswith("2 tasks: 0 errors, 0 warnings\n")
+    extra = ("-e", f"banner_file={target}")
+    assert project("apply", "inventory/hosts.yml", *extra).code == 0
+    assert project("plan", "inventory/hosts.yml", *extra, "--detailed-exitcode").code == 0
+    verified = project("verify", "inventory/hosts.yml", *extra)
+    assert verified.code == 0, verified.out + verified.err
+    assert "TESTS" in verified.out
