@@ -1,0 +1,51 @@
+"""Packages, whatever the package manager."""
+
+from __future__ import annotations
+
+import importlib
+
+from ..declare import Module, Params, option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..api import Node
+
+PROGRAMS = (("/usr/bin/apt-get", "apt"), ("/usr/bin/dnf", "dnf"), ("/usr/bin/yum", "dnf"))
+
+
+class PackageParams(Params):
+    """Parameters of ``package``."""
+
+    name: list[str] = option("The packages.", aliases=("pkg",))
+    state: str = option("What they shall be: present, absent, latest, or a word of the package manager.")
+    use: str = option("Which package manager; found out by default.", "auto")
+    options: dict[str, Any] = option("Further parameters go to the package manager's own module.", {}, kind="raw")
+
+
+def run(node: Node, p: PackageParams) -> dict[str, Any]:
+    """Hand over to the module of the node's package manager."""
+    name = p.use.rpartition(".")[2]
+    if name == "auto":
+        name = next((manager for program, manager in PROGRAMS if node.files.exists(program)), "")
+    if name not in ("apt", "dnf"):
+        node.fail(f"no supported package manager is here ({name or 'neither apt nor dnf was found'})")
+    module = importlib.import_module(f"{__package__}.{name}").MODULE
+    state = {"installed": "present", "removed": "absent"}.get(p.state, p.state)
+    unknown = [key for key in p.options if key not in module.params.__fields__]
+    if unknown:
+        node.fail(f"{name} has no parameter {', '.join(unknown)}")
+    result: dict[str, Any] = module.run(node, module.params(name=p.name, state=state, **p.options))
+    return result
+
+
+MODULE = Module(
+    name="package",
+    summary="Packages, whatever the package manager.",
+    params=PackageParams,
+    run=run,
+    extra="options",
+    resource=(("package", "name"),),
+    examples="- package: {name: chrony, state: present}\n",
+)
