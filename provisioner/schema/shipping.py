@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import provisioner
+from provisioner.node import APART
 from provisioner.schema.registry import BUILTIN_PACKAGE, ModuleInfo
 
 NODE = Path(provisioner.__file__).parent / "node"
 PACKAGE = "provisioner.node"
-APART = ("facts", "managers", "modules", "providers")
 NAMED = ("managers", "providers")
 SHIPPED = "shipped"
 """The package on a node in which modules from users' folders live; see ``node.session``."""
@@ -106,7 +106,7 @@ def _imports(tree: ast.Module, name: str) -> Iterator[str]:
 
 
 def _named(tree: ast.Module) -> list[str]:
-    """Providers and managers whose name is a text in the source."""
+    """Providers, managers and modules handed over to, whose name is a text in the source."""
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     candidates = (f"{PACKAGE}.{folder}.{text}" for folder in NAMED for text in sorted(texts) if text.isidentifier())
     return [name for name in candidates if _file(name) is not None]

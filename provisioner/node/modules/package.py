@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-
 from ..declare import Module, Params, option
+from . import apt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +11,8 @@ if TYPE_CHECKING:
 
     from ..api import Node
 
-PROGRAMS = (("/usr/bin/apt-get", "apt"), ("/usr/bin/dnf", "dnf"), ("/usr/bin/yum", "dnf"))
+PROGRAMS = (("/usr/bin/apt-get", "apt"),)
+MANAGERS = {"apt": apt.MODULE}
 
 
 class PackageParams(Params):
@@ -29,9 +29,9 @@ def run(node: Node, p: PackageParams) -> dict[str, Any]:
     name = p.use.rpartition(".")[2]
     if name == "auto":
         name = next((manager for program, manager in PROGRAMS if node.files.exists(program)), "")
-    if name not in ("apt", "dnf"):
-        node.fail(f"no supported package manager is here ({name or 'neither apt nor dnf was found'})")
-    module = importlib.import_module(f"{__package__}.{name}").MODULE
+    module = MANAGERS.get(name)
+    if module is None:
+        node.fail(f"the package manager {name or 'of this node'} is not supported; there are {', '.join(MANAGERS)}")
     state = {"installed": "present", "removed": "absent"}.get(p.state, p.state)
     unknown = [key for key in p.options if key not in module.params.__fields__]
     if unknown:
