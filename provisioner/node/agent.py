@@ -287,8 +287,19 @@ def _take_descriptors() -> int:
     return output
 
 
+def _drop_own_locale() -> None:
+    """Python itself puts LC_CTYPE into the environment of a process that was given no locale; commands shall not see that."""
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            if not any(entry.startswith(b"LC_CTYPE=") for entry in file.read().split(b"\0")):
+                os.environ.pop("LC_CTYPE", None)
+    except OSError:
+        return  # no /proc: then it stays
+
+
 def main(stream: BinaryIO, importer: Importer) -> NoReturn:
     """Run an agent on ``stream`` and descriptor 1, and end the process with it."""
+    _drop_own_locale()
     agent = Agent(stream, _take_descriptors(), importer)
     signal.signal(signal.SIGALRM, agent.tick)
     signal.signal(signal.SIGTERM, agent.leave)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from . import process
 from .faults import Fail
 from .wire import WireError, pack, read_frame
 
@@ -38,9 +39,14 @@ def call_as(user: str, work: Callable[[], dict[str, Any]], ask: Callable[..., An
         _child(entry, work, down_read, up_write)
     os.close(down_read)
     os.close(up_write)
+    process.track(child)
     try:
         return _serve(user, up_read, down_write, ask)
+    except BaseException:
+        process.end(child)  # over its time, or nobody is left to hear its answer
+        raise
     finally:
+        process.untrack(child)
         os.close(up_read)
         os.close(down_write)
         _reap(child)

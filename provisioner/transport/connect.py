@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 
 from provisioner.errors import HostUnreachable
 from provisioner.ports import Executed, Mode, Target
@@ -44,6 +45,7 @@ class Connector:
 
     def __call__(self, target: Target, mode: Mode) -> Client:
         """Start the target's agent and wait for its greeting."""
+        target = _plain(target)
         nonce = secrets.token_hex(8)
         stream, start = _open(target, lambda login: start_of(target, login, nonce))
         feeder = Feeder(stream)
@@ -51,11 +53,8 @@ class Connector:
             first = payload().data + hello(mode, self._terms, stream.login)
             try:
                 came = handshake.begin(feeder, start, target, first, target.timeout * START)
-            except HostUnreachable:
-                other = container.explain(feeder, target) if target.connection in ("docker", "podman") else None
-                if other is None:
-                    raise
-                raise other from None
+            except HostUnreachable as error:
+                raise _engine_error(target, feeder.errors) or error from None
             return Client(feeder, self._terms, came)
         except BaseException:
             stream.close()
@@ -63,18 +62,32 @@ class Connector:
 
     def raw(self, target: Target, command: str, timeout: float | None = None) -> Executed:
         """Run a shell command without an agent, for nodes that have no Python yet."""
+        target = _plain(target)
         nonce = secrets.token_hex(8)
         stream, start = _open(target, lambda login: shell_of(target, login, nonce, command))
         try:
-            return handshake.run_raw(stream, start, target, timeout, target.timeout * START)
+            end = handshake.run_raw(stream, start, target, timeout, target.timeout * START)
+            other = _engine_error(target, end.stderr) if end.rc and not end.stdout else None
+            if other is not None:
+                raise other
+            return end
         finally:
             stream.close()
 
 
+def _plain(target: Target) -> Target:
+    """The target with its connection under our name for it."""
+    return replace(target, connection=ALIASES.get(target.connection, target.connection))
+
+
+def _engine_error(target: Target, words: bytes) -> HostUnreachable | None:
+    """What a container's engine said instead of running anything."""
+    return container.explain(words.decode("utf-8", "replace"), target) if target.connection in ("docker", "podman") else None
+
+
 def _open(target: Target, plan: Planned) -> tuple[Stream, Start]:
     """Start what ``plan`` makes for the user that the connection logs in as."""
-    kind = ALIASES.get(target.connection, target.connection)
-    if kind == "ssh":
+    if target.connection == "ssh":
         from provisioner.transport import ssh
 
         connection = ssh.Connection(target)
@@ -84,10 +97,10 @@ def _open(target: Target, plan: Planned) -> tuple[Stream, Start]:
         except BaseException:
             connection.close()
             raise
-    if kind == "local":
+    if target.connection == "local":
         start = plan(local.login())
         return local.open_stream(start), start
-    if kind in ("docker", "podman"):
+    if target.connection in ("docker", "podman"):
         start = plan(target.user)
         return container.open_stream(target, start), start
     raise HostUnreachable(f"connection {target.connection!r} is not supported", help=f"use one of {', '.join(CONNECTIONS)}")

@@ -8,12 +8,11 @@ import shutil
 from provisioner.errors import HostUnreachable
 from provisioner.ports import Target
 from provisioner.transport.bootstrap import Start
-from provisioner.transport.streams import Feeder, ProcessStream
+from provisioner.transport.streams import ProcessStream
 
 GONE = re.compile(
     r"No such container|no container with name|is not running|can only create exec sessions on running|is paused", re.IGNORECASE
 )
-DENIED = re.compile(r"permission denied|Cannot connect to the Docker daemon|connect: connection refused", re.IGNORECASE)
 
 
 def open_stream(target: Target, start: Start) -> ProcessStream:
@@ -28,12 +27,12 @@ def open_stream(target: Target, start: Start) -> ProcessStream:
     return ProcessStream([engine, "exec", "--interactive", *user, name, *start.argv], target.user or "")
 
 
-def explain(feeder: Feeder, target: Target) -> HostUnreachable | None:
-    """Why the engine itself ended, if it was not the command inside."""
-    words = feeder.errors.decode("utf-8", "replace").strip()
+def explain(words: str, target: Target) -> HostUnreachable | None:
+    """Why the engine itself ended, if it was not the command inside; ``words``: its stderr."""
+    words = words.strip()
+    if not words.startswith(("Error", "Cannot connect", "permission denied", "Got permission denied")):
+        return None
     name = target.container or target.address or target.host
     if GONE.search(words):
         return HostUnreachable(f"the container {name} is not running", why=words, help=f"look at: {target.connection} ps -a")
-    if DENIED.search(words):
-        return HostUnreachable(f"{target.connection} does not answer", why=words, help=f"does this work? {target.connection} ps")
-    return None
+    return HostUnreachable(f"{target.connection} cannot run a command in {name}", why=words, help=f"does this work? {target.connection} ps")

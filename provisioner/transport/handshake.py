@@ -118,7 +118,9 @@ def _not_started(feeder: Feeder, start: Start, target: Target, seen: bytes, aske
     if target.become is not None and (start.argv[0] != "/bin/sh" or method == "su"):
         if NOT_ALLOWED.search(words):
             return HostUnreachable(
-                f"{feeder.stream.login} may not become {user} with {method}", why=said, help="allow it in the node's sudoers"
+                f"{feeder.stream.login} may not become {user} with {method}",
+                why=said,
+                help=f"allow it in the node's {'doas.conf' if method == 'doas' else 'sudoers'}",
             )
         if asked and (PASSWORD_WRONG.search(words) or code == 1):
             return _wrong_password(target)

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import provisioner
+from provisioner.node import APART
 
 ROOT = Path(provisioner.__file__).parent
 LOADER = "provisioner.node.loader"
-APART = ("facts", "managers", "modules", "providers")
-"""Folders of ``node`` that are sent only when a step needs something of theirs."""
 
 
 @dataclass(frozen=True)

@@ -195,6 +195,15 @@ def test_a_step_over_its_time_fails_and_the_agent_lives(node: Node, do: str) -> 
     assert run(agent, probe("echo", "on"))[0].result["text"] == "on"
 
 
+def test_a_step_as_somebody_else_over_its_time(node: Node) -> None:
+    agent = node()
+    assert run(agent, probe("shell", "id -un", user="nobody"))[0].result["stdout"] == "nobody\n"
+    [reply] = run(agent, probe("shell", "exec sleep 63.25", user="nobody", timeout=0.5))
+    assert "timed out after 0.5 s" in reply.result["msg"]
+    assert until(lambda: not running("sleep 63.25"))
+    assert run(agent, probe("echo", "on"))[0].result["text"] == "on"
+
+
 def test_a_hung_agent_is_given_up_and_named(node: Node) -> None:
     agent = node(silence=1.0)
     pid = run(agent, probe("pid"))[0].result["pid"]
