@@ -4,3 +4,6 @@ Everything below this folder is streamed to nodes: stdlib only, Python 3.9 synta
 that is slow to import (an agent starts in the time an import of ``dataclasses`` or ``typing`` takes). Annotations are never
 evaluated on a node.
 """
+
+APART = ("download", "facts", "managers", "modules", "providers", "sources", "text")
+"""Files and folders here that are sent only when a step needs something of theirs; each agent gets all the rest."""
