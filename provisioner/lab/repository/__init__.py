@@ -8,7 +8,8 @@ Below the served folder:
     compute/cuda/repos/<distribution>/x86_64/     flat; debian12 with Debian's package names, ubuntu2204 and ubuntu2404 with Ubuntu's
     libnvidia-container/                          gpgkey, stable/deb/amd64/ flat, stable/deb/nvidia-container-toolkit.list
     ubuntu/                                       dists and pool as Ubuntu's archive: branch 535 there is the transitional trap
-    repository.json                               fingerprints and addresses
+    keys/<name>.gpg, .asc, .fingerprint           of cuda, libnvidia-container and ubuntu
+    repository.json                               fingerprints and address
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import fcntl
 import functools
 import hashlib
 import http.server
-import inspect
 import json
 import shutil
 import threading
@@ -15,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from provisioner.lab.repository import archive, cuda, deb, drivers, elf, toolkit
+from provisioner.lab.repository import archive, cuda, drivers, toolkit
 from provisioner.lab.repository.archive import Key, Signer
 from provisioner.lab.repository.deb import Package
 
@@ -25,6 +24,8 @@ DEFAULT_URL = "http://repository.lab:8088"
 DISTRIBUTIONS = ("debian12", "ubuntu2204", "ubuntu2404")
 _UBUNTU = {"jammy": ("22.04", "0ubuntu0.22.04"), "noble": ("24.04", "0ubuntu0.24.04")}
 _NAMES = ("cuda", "libnvidia-container", "ubuntu")
+# Read when this module is, so that it tells of the code that runs, not of files somebody has edited since.
+_SOURCES = "\0".join(path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py")))
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,7 @@ def build(folder: Path, url: str = DEFAULT_URL) -> Repository:
 
 def digest(url: str) -> str:
     """Changes with anything the repository is made from."""
-    parts = [url]
-    for module in (archive, cuda, deb, drivers, elf, toolkit, inspect.getmodule(build)):
-        assert module is not None
-        parts.append(inspect.getsource(module))
-    parts.append(Path(toolkit.__file__).with_name("ctk.py").read_text(encoding="utf-8"))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return hashlib.sha256(f"{url}\0{_SOURCES}".encode()).hexdigest()
 
 
 def _fill(folder: Path, url: str, signer: Signer, keys: dict[str, Key]) -> None:
@@ -124,6 +120,7 @@ def _fill(folder: Path, url: str, signer: Signer, keys: dict[str, Key]) -> None:
     for name, key in keys.items():
         (folder / "keys" / f"{name}.gpg").write_bytes(key.binary)
         (folder / "keys" / f"{name}.asc").write_bytes(key.armoured)
+        (folder / "keys" / f"{name}.fingerprint").write_text(f"{key.fingerprint}\n", encoding="utf-8")
     for distribution in DISTRIBUTIONS:
         _cuda(folder, distribution, url, signer, keys["cuda"])
     _container_toolkit(folder / "libnvidia-container", url, signer, keys["libnvidia-container"])

@@ -6,7 +6,7 @@ libraries and scripts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from provisioner.lab.repository.deb import Entry, Package, text
@@ -62,6 +62,22 @@ Type=forking
 ExecStart=/usr/bin/nvidia-persistenced --user nvidia-persistenced --no-persistence-mode --verbose
 ExecStopPost=/bin/rm -rf /var/run/nvidia-persistenced
 """
+_DEVICE = "provision-sim-nvidia-device.service"
+_DEVICE_UNIT = """\
+# SIMULATION by provision lab: stands for the device that udev announces on Ubuntu and that wants the daemon; a node runs no udev.
+[Unit]
+Description=Simulated NVIDIA device (provision lab)
+Wants=nvidia-persistenced.service
+After=nvidia-persistenced.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/true
+
+[Install]
+WantedBy=multi-user.target
+"""
 _CUDA_UNIT = """\
 # SIMULATION by provision lab, with the behaviour of the CUDA repository's package.
 [Unit]
@@ -94,7 +110,7 @@ fi
 _STOP = """\
 #!/bin/sh
 set -e
-if [ "$1" = remove ] && [ -d /run/systemd/system ]; then systemctl stop nvidia-persistenced.service || true; fi
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then systemctl stop {units} || true; fi
 """
 _ALTERNATIVE = """\
 #!/bin/sh
@@ -205,6 +221,17 @@ def debian(version: str) -> Iterator[Package]:
         f"{base}, libnvidia-ml1 (= {full})",
         files={"/usr/lib/nvidia/current/nvidia-smi": text(_SMI, 0o755)},
     )
+    yield from _debian_kernel_side(version, full)
+    needs = f"libcuda1 (= {full}), nvidia-smi (= {full}), nvidia-persistenced (= {full}), nvidia-alternative (= {full})"
+    yield package("nvidia-driver", "NVIDIA metapackage", f"{needs}, nvidia-kernel-dkms (= {full}) | nvidia-kernel-{version}")
+    yield from _metapackages(
+        version, full, f"nvidia-driver (= {full}), nvidia-kernel-dkms (= {full})", f"{needs}, nvidia-kernel-open-dkms (= {full})"
+    )
+
+
+def _debian_kernel_side(version: str, full: str) -> Iterator[Package]:
+    """The daemon, the firmware and the modules' sources."""
+    package = Series(full, "nvidia-graphics-drivers").package
     yield package(
         "nvidia-persistenced",
         "daemon to maintain persistent software state in the NVIDIA driver",
@@ -215,7 +242,7 @@ def debian(version: str) -> Iterator[Package]:
         },
         scripts={
             "postinst": _ADD_USER.format(user="nvpd") + _START.format(action="systemctl enable --now nvidia-persistenced.service"),
-            "prerm": _STOP,
+            "prerm": _STOP.format(units="nvidia-persistenced.service"),
         },
     )
     yield package("firmware-nvidia-gsp", "NVIDIA GSP firmware", relations={"Provides": f"firmware-nvidia-gsp-{version}"})
@@ -233,11 +260,6 @@ def debian(version: str) -> Iterator[Package]:
         f"firmware-nvidia-gsp (= {full}) | firmware-nvidia-gsp-{version}",
         relations={"Provides": f"nvidia-kernel-{version}", "Conflicts": "nvidia-kernel-dkms"},
         files={f"/usr/src/nvidia-current-open-{version}/SIMULATION": text("Made by provision lab; no module is built.\n")},
-    )
-    needs = f"libcuda1 (= {full}), nvidia-smi (= {full}), nvidia-persistenced (= {full}), nvidia-alternative (= {full})"
-    yield package("nvidia-driver", "NVIDIA metapackage", f"{needs}, nvidia-kernel-dkms (= {full}) | nvidia-kernel-{version}")
-    yield from _metapackages(
-        version, full, f"nvidia-driver (= {full}), nvidia-kernel-dkms (= {full})", f"{needs}, nvidia-kernel-open-dkms (= {full})"
     )
 
 
@@ -279,21 +301,9 @@ def ubuntu(version: str, revision: str, *, flavour: str = "", archive: bool = Fa
             f"nvidia-kernel-source{tail} (= {full})",
             relations={"Provides": "nvidia-dkms-kernel", "Conflicts": f"{other}, nvidia-dkms-kernel", "Replaces": "nvidia-dkms-kernel"},
         )
-    unit = _UBUNTU_UNIT if archive else _CUDA_UNIT.format(user="--verbose")
-    action = "systemctl start nvidia-persistenced.service" if archive else "systemctl enable --now nvidia-persistenced.service"
-    yield package(
-        f"nvidia-compute-utils{tail}" if number <= LAST_NUMBERED_BRANCH or archive else "nvidia-persistenced",
-        "NVIDIA compute utilities",
-        compute,
-        relations=_only_one("nvidia-persistenced-any"),
-        files={
-            "/usr/bin/nvidia-persistenced": text(_DAEMON, 0o755),
-            "/lib/systemd/system/nvidia-persistenced.service": text(unit),
-        },
-        scripts={"postinst": _ADD_USER.format(user="nvidia-persistenced") + _START.format(action=action), "prerm": _STOP},
-    )
-    daemon = f"nvidia-compute-utils{tail} (= {full})" if number <= LAST_NUMBERED_BRANCH or archive else f"nvidia-persistenced (= {full})"
-    base = f"{compute}, libnvidia-cfg1{tail} (= {full}), {daemon}"
+    daemon = f"nvidia-compute-utils{tail}" if tail else "nvidia-persistenced"
+    yield _ubuntu_daemon(daemon, package, compute, archive=archive)
+    base = f"{compute}, libnvidia-cfg1{tail} (= {full}), {daemon} (= {full})"
     for suffix, module in (("", modules[0]), ("-open", modules[1])):
         yield package(f"nvidia-headless{tail}{suffix}", "NVIDIA headless metapackage", f"{base}, {module} (= {full})")
         yield package(
@@ -302,6 +312,29 @@ def ubuntu(version: str, revision: str, *, flavour: str = "", archive: bool = Fa
     if not archive:
         driver, opened = f"nvidia-driver{tail} (= {full})", f"nvidia-driver{tail}-open (= {full})"
         yield from _metapackages(version, full, driver, opened)
+
+
+def _ubuntu_daemon(name: str, package: Callable[..., Package], compute: str, *, archive: bool) -> Package:
+    """The package with the persistence daemon."""
+    folder, units = "/lib/systemd/system", "nvidia-persistenced.service"
+    files = {"/usr/bin/nvidia-persistenced": text(_DAEMON, 0o755)}
+    if archive:
+        files |= {f"{folder}/nvidia-persistenced.service": text(_UBUNTU_UNIT), f"{folder}/{_DEVICE}": text(_DEVICE_UNIT)}
+        action, units = f"systemctl enable --now {_DEVICE}", f"{_DEVICE} {units}"
+    else:
+        files[f"{folder}/nvidia-persistenced.service"] = text(_CUDA_UNIT.format(user="--verbose"))
+        action = "systemctl enable --now nvidia-persistenced.service"
+    return package(
+        name,
+        "NVIDIA compute utilities",
+        compute,
+        relations=_only_one("nvidia-persistenced-any"),
+        files=files,
+        scripts={
+            "postinst": _ADD_USER.format(user="nvidia-persistenced") + _START.format(action=action),
+            "prerm": _STOP.format(units=units),
+        },
+    )
 
 
 def _only_one(name: str) -> dict[str, str]:
