@@ -1,3 +1,46 @@
-"""provision: declarative playbooks turn bare Linux servers into production NVIDIA GPU nodes."""
+"""provision: declarative playbooks turn bare Linux servers into production NVIDIA GPU nodes.
+
+    from provisioner import Session
+
+    session = Session.open(["inventory/prod.yml"])
+    outcome = session.plan(limit="gpu01")
+    print(outcome.document["stats"])
+
+What stands in ``__all__`` is public; each name is imported when it is first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from provisioner.engine.options import Options
+    from provisioner.engine.run import Outcome
+    from provisioner.errors import InputError, ProvisionError
+    from provisioner.events import Record
+    from provisioner.project.session import Session, apply, plan
+
+__all__ = ["InputError", "Options", "Outcome", "ProvisionError", "Record", "Session", "__version__", "apply", "plan"]
+
+_HOMES = {
+    "InputError": "errors",
+    "Options": "engine.options",
+    "Outcome": "engine.run",
+    "ProvisionError": "errors",
+    "Record": "events",
+    "Session": "project.session",
+    "apply": "project.session",
+    "plan": "project.session",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from provisioner import __version__
-from provisioner.cli.inputs import input_files
 from provisioner.cli.output import stderr, stdout, write_document, write_plan
 from provisioner.cli.process import process
 from provisioner.cli.retry import retry_command
 from provisioner.cli.stage import Stage
+from provisioner.cli.variables import extra_vars_files
 from provisioner.engine.options import Options
 from provisioner.events import Event, Warned
 from provisioner.playbook.model import Playbook
+from provisioner.project.inputs import input_files
 from provisioner.report.human import HumanReport
 from provisioner.report.progress import Progress
 from provisioner.report.summary import Retry
@@ -52,7 +53,7 @@ def human_report(options: Options, retry: Retry = retry_command) -> HumanReport:
 def apply(stage: Stage, named: Sequence[str]) -> int:
     """Apply playbooks and report; the exit code."""
     options = stage.options("apply", "apply")
-    run = stage.run(stage.load(named, options), options)
+    run = stage.session.run(stage.load(named, options), options)
     if stage.choices.form == "json":
         outcome = run.execute(Quiet())
         write_document(outcome.document)
@@ -64,7 +65,7 @@ def plan(stage: Stage, named: Sequence[str], form: str, *, detailed: bool, out: 
     """Plan playbooks, show the plan, save it when asked; the exit code."""
     options = stage.options("plan", "plan")
     playbooks = stage.load(named, options)
-    outcome = stage.run(playbooks, options).execute(Quiet())
+    outcome = stage.session.run(playbooks, options).execute(Quiet())
     document: Mapping[str, Any] = outcome.document
     if out is not None and outcome.exit_code != INTERRUPTED:
         document = _save(stage, playbooks, document, out)
@@ -90,8 +91,8 @@ def _save(stage: Stage, playbooks: Sequence[Playbook], document: Mapping[str, An
     made = make_plan(
         document,
         options=options_of(stage, playbooks),
-        inputs=input_files(stage, playbooks),
-        extra=stage.extra_vars,
+        inputs=input_files(stage.session, playbooks, extra_vars_files(stage.choices.extra_vars)),
+        extra=stage.session.extra_vars,
         base=Path.cwd(),
         tool=__version__,
     )

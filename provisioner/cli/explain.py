@@ -26,18 +26,18 @@ def command(choices: Choices, inventory: str, host: str, variable: str, playbook
     Looks at the inventory, the plays that select the host, their roles, and -e. What a run learns (facts, registered results) is not known
     here; role variables are marked with their role, since they hold inside it.
     """
-    from provisioner.cli.definitions import static_scope
     from provisioner.cli.stage import Stage
+    from provisioner.project.definitions import static_scope
 
     stage = Stage.open(choices, [inventory])
-    if stage.inventory.host(host) is None:
-        raise UsageError(f"the inventory has no host {host!r}", help=did_you_mean(host, stage.inventory.hosts))
-    scope = static_scope(stage.inventory, host, stage.load_for_reading(playbooks), stage.extra_vars)
+    if stage.session.inventory.host(host) is None:
+        raise UsageError(f"the inventory has no host {host!r}", help=did_you_mean(host, stage.session.inventory.hosts))
+    scope = static_scope(stage.session.inventory, host, stage.load_for_reading(playbooks), stage.session.extra_vars)
     definitions = list(reversed(scope.explain(variable)))
     if not definitions:
         names = sorted(name for name in scope.names() if name not in ("groups", "group_names"))
         raise UsageError(f"nothing defines {variable!r} for {host}", help=did_you_mean(variable, names))
-    value = _rendered(stage.templar(scope), variable)
+    value = _rendered(stage.session.templar(scope), variable)
     if choices.form == "json":
         _write_json(host, variable, value, definitions)
     else:

@@ -33,9 +33,9 @@ def command(choices: Choices, inventory: str | None, filters: tuple[str, ...], e
 
     stage = Stage.open(choices, [inventory] if inventory else [])
     options = stage.options("apply", "facts")
-    playbook = adhoc.one_task(stage.loader, "all", {"name": "facts", "setup": {}}, name="facts")
+    playbook = adhoc.one_task(stage.session.loader, "all", {"name": "facts", "setup": {}}, name="facts")
     stage.check([playbook], options)
-    outcome = stage.run([playbook], options).execute(Quiet())
+    outcome = stage.session.run([playbook], options).execute(Quiet())
     known = {
         step.host: _named(plain(step.result.get("ansible_facts", {})), filters) for step in outcome.record.steps if step.status == "ok"
     }

@@ -91,10 +91,10 @@ def command(
 def _load(choices: Choices, inventory: str | None, config: Config) -> tuple[Inventory, dict[str, Any]]:
     """The inventory with its warnings shown, and the extra variables."""
     from provisioner.cli import failures
-    from provisioner.cli.expressions import inventory_renderer
     from provisioner.cli.passwords import open_vault
     from provisioner.cli.variables import read_extra_vars
     from provisioner.inventory import Options, load
+    from provisioner.project.expressions import inventory_renderer
 
     sources = [*((inventory,) if inventory else config.inventory), *choices.more_inventories]
     if not sources:

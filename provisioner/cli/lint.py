@@ -19,20 +19,21 @@ def command(choices: Choices, inventories: tuple[str, ...], strict: bool, playbo
     Unknown modules, options, keywords, handlers, hosts and files, syntax of YAML and templates, modes without a leading zero,
     duplicate keys, and what is legal but likely a mistake. Ends with 1 when there is an error.
     """
-    from provisioner.cli import failures, preflight
+    from provisioner.cli import failures
     from provisioner.cli.output import stdout, write_document
-    from provisioner.cli.project import find_playbooks
     from provisioner.cli.stage import Stage
     from provisioner.diagnostics import Diagnostics
+    from provisioner.project import preflight
     from provisioner.report.text import plural
 
-    stage = Stage.for_lint(choices, inventories)
-    loaded = [stage.loader.load_playbook(path) for path in find_playbooks(playbooks, inventories or ["localhost,"])]
+    stage = Stage.open(choices, inventories or ["localhost,"])
+    session = stage.session
+    loaded = session.read(playbooks)
     found = Diagnostics()
-    for item in (*stage.warnings, *stage.loader.context.diagnostics):
+    for item in (*session.warnings, *session.loader.context.diagnostics):
         found.add(item)
     if inventories:
-        for item in preflight.check(loaded, stage.inventory, stage.options("plan", "lint")):
+        for item in preflight.check(loaded, session.inventory, stage.options("plan", "lint")):
             found.add(item)
     errors, warnings = len(found.errors), len(found.warnings)
     if choices.form == "json":

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from provisioner.cli.output import stdout
-from provisioner.cli.preflight import literal_hosts, tasks_of
 from provisioner.cli.stage import Stage
 from provisioner.engine.options import Options
 from provisioner.engine.selection import selected
 from provisioner.playbook.model import Play
+from provisioner.project.preflight import literal_hosts, tasks_of
 from provisioner.report.summary import label_of
 from provisioner.report.text import Paper, clean, one_line, plural
 
@@ -46,7 +46,7 @@ def _hosts(paper: Paper, stage: Stage, play: Play, options: Options) -> None:
     if pattern is None:
         paper.line(f"    hosts: {one_line(str(play.hosts))} (known when the play begins)")
         return
-    hosts = stage.inventory.match(pattern, options.limit)
+    hosts = stage.session.inventory.match(pattern, options.limit)
     paper.line(f"    {plural(len(hosts), 'host')}:")
     paper.lines(f"      {clean(host)}" for host in hosts)
 

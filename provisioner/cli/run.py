@@ -36,9 +36,9 @@ def command(choices: Choices, inventory: str | None, pattern: str, module: str, 
     stage = Stage.open(choices, [inventory] if inventory else [])
     options = stage.options("plan" if choices.check else "apply", "run")
     task = {"name": f"run {module}", module: adhoc.arguments_of(arguments)}
-    playbook = adhoc.one_task(stage.loader, pattern, task, name="ad hoc")
+    playbook = adhoc.one_task(stage.session.loader, pattern, task, name="ad hoc")
     stage.check([playbook], options)
-    outcome = stage.run([playbook], options).execute(Quiet())
+    outcome = stage.session.run([playbook], options).execute(Quiet())
     if choices.form == "json":
         results = {step.host: _plain(step) for step in outcome.record.steps}
         write_document({**outcome.document, "results": results})

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from provisioner.cli import execution
-from provisioner.cli.inputs import input_files
 from provisioner.cli.options import Choices
 from provisioner.cli.output import stderr, write_document
 from provisioner.cli.settings import limit
 from provisioner.cli.stage import Stage
+from provisioner.cli.variables import extra_vars_files
 from provisioner.diagnostics import Diagnostics, Span, fold_hosts
 from provisioner.engine.options import Options
 from provisioner.errors import HostUnreachable, PlanMismatch, Refused, UsageError
@@ -25,6 +25,7 @@ from provisioner.plan.document import Plan
 from provisioner.plan.drift import drift
 from provisioner.plan.store import exclusive, mark_applied
 from provisioner.playbook.model import Playbook
+from provisioner.project.inputs import input_files
 from provisioner.report.deviations import drift_lines, mismatch_text
 from provisioner.report.text import plural
 
@@ -37,7 +38,7 @@ def options_of(stage: Stage, playbooks: Sequence[Playbook]) -> dict[str, Any]:
     """What a plan keeps of the command line: everything that decides what is done, and no value of a variable."""
     choices = stage.choices
     return {
-        "inventory": list(stage.sources),
+        "inventory": list(stage.session.sources),
         "playbooks": [str(playbook.path) for playbook in playbooks],
         "limit": limit(choices),
         **{name: _plain(getattr(choices, name)) for name in _KEPT},
@@ -61,14 +62,14 @@ def apply_saved(choices: Choices, path: Path) -> int:
             os.chdir(plan.folder)
         _check_inputs(plan.moved_inputs([], Path.cwd()))
         stage = Stage.open(_choices(choices, plan), list(plan.options["inventory"]))
-        if plan.variables_differ(stage.extra_vars):
+        if plan.variables_differ(stage.session.extra_vars):
             names = ", ".join(plan.variables.get("names", ())) or "none"
             raise Refused(
                 "the extra variables are not those of the plan", why=f"it was made with: {names}", help="give the same -e, or plan again"
             )
         foresight = stage.options("plan", "apply")
         playbooks = stage.load(list(plan.options["playbooks"]), foresight)
-        _check_inputs(plan.moved_inputs(input_files(stage, playbooks), Path.cwd()))
+        _check_inputs(plan.moved_inputs(input_files(stage.session, playbooks, extra_vars_files(stage.choices.extra_vars)), Path.cwd()))
         code = _check_nodes(stage, playbooks, plan, foresight)
         if code is not None:
             return code
@@ -111,7 +112,7 @@ def _check_inputs(moved: Sequence[str]) -> None:
 
 def _check_nodes(stage: Stage, playbooks: Sequence[Playbook], plan: Plan, options: Options) -> int | None:
     """Plan again over fresh connections and compare; an exit code when the run was interrupted."""
-    outcome = stage.run(playbooks, options).execute(execution.Quiet())
+    outcome = stage.session.run(playbooks, options).execute(execution.Quiet())
     if outcome.exit_code == execution.INTERRUPTED:
         return execution.INTERRUPTED
     lost = outcome.document["lost"]
@@ -157,7 +158,7 @@ def _plan_again(plan: Plan, hosts: Sequence[str]) -> str:
 
 def _apply(stage: Stage, playbooks: Sequence[Playbook], plan: Plan, options: Options) -> int:
     watch = Watch(plan)
-    run = stage.run(playbooks, options, watch)
+    run = stage.session.run(playbooks, options, expect=watch)
     json_wanted = stage.choices.form == "json"
     outcome = run.execute(execution.Quiet() if json_wanted else execution.human_report(options, lambda hosts: _plan_again(plan, hosts)))
     through = [

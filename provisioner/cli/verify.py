@@ -27,11 +27,11 @@ def command(choices: Choices, inventory: str | None, playbooks: tuple[str, ...],
     tests in the tests/ folder of each role run on every host that has the role. Ends with 2 when something is not as it should be.
     """
     from provisioner.cli.connections import Remembering
-    from provisioner.cli.definitions import RunVariables
     from provisioner.cli.execution import INTERRUPTED, Quiet
     from provisioner.cli.output import stdout, write_document
     from provisioner.cli.process import process
     from provisioner.cli.stage import Stage
+    from provisioner.project.definitions import RunVariables
     from provisioner.report.verification import write_verification
     from provisioner.verify.cases import document, exit_code
     from provisioner.verify.replan import judge
@@ -42,15 +42,15 @@ def command(choices: Choices, inventory: str | None, playbooks: tuple[str, ...],
     stage = Stage.open(choices, [inventory] if inventory else [])
     options = stage.options("plan", "verify")
     loaded = stage.load(playbooks, options)
-    connect = Remembering(stage.connector())
-    run = stage.run(loaded, options, connect=connect)
+    connect = Remembering(stage.session.connector())
+    run = stage.session.run(loaded, options, connect=connect)
     outcome = run.execute(Quiet())
     if outcome.exit_code == INTERRUPTED:
         return INTERRUPTED
     cases: list[Case] = [] if only == "tests" else judge(outcome.document)
     if only != "plan":
         suites = find_suites(outcome.document["steps"], [playbook.path for playbook in loaded], connect.targets)
-        cases += run_suites(suites, connect.again, RunVariables(stage, run, loaded), base=Path.cwd())
+        cases += run_suites(suites, connect.again, RunVariables(stage.session, run, loaded), base=Path.cwd())
     verified = document(cases, outcome.document, time.monotonic() - started)
     if junit is not None:
         _write_junit(verified, junit)

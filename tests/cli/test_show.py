@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from provisioner.cli import main
-from provisioner.cli.project import check_inventories, find_playbooks, is_playbook, project_folder
+from provisioner.project.layout import check_inventories, find_playbooks, is_playbook, project_folder
 from provisioner.errors import UsageError
 from provisioner.events import Record
 from provisioner.plan.document import make_plan

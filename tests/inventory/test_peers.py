@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from provisioner.cli.expressions import inventory_renderer
+from provisioner.project.expressions import inventory_renderer
 from provisioner.inventory import load
 from provisioner.inventory.dump import Dump, to_json
 from tests.inventory import peer_cases

@@ -48,7 +48,7 @@ def shown(path: Path) -> Path:
         return path.absolute()
 
 
-def find_playbooks(named: Sequence[str], inventories: Sequence[str]) -> list[Path]:
+def find_playbooks(named: Sequence[str | Path], inventories: Sequence[str]) -> list[Path]:
     """The playbooks to run: those named, else ``playbooks/site.yml`` of the project. Raises ``UsageError`` when there is none."""
     if named:
         paths = [Path(name) for name in named]

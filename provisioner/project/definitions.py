@@ -15,8 +15,8 @@ from provisioner.playbook.model import Block, Entry, Play, Playbook, Role, RoleS
 from provisioner.templating.variables import Layer, Level, Scope
 
 if TYPE_CHECKING:
-    from provisioner.cli.stage import Stage
     from provisioner.engine.run import Run
+    from provisioner.project.session import Session
     from provisioner.templating.templar import Templar
 
 
@@ -45,8 +45,8 @@ def static_scope(
 class RunVariables:
     """The variables of hosts after a run, for the tests of ``verify``: (host, role) → a mapping that renders what is looked at."""
 
-    def __init__(self, stage: Stage, run: Run, playbooks: Sequence[Playbook]) -> None:
-        self._stage = stage
+    def __init__(self, session: Session, run: Run, playbooks: Sequence[Playbook]) -> None:
+        self._session = session
         self._run = run
         self._playbooks = playbooks
 
@@ -54,18 +54,18 @@ class RunVariables:
         """What a task of the role would see; an empty role stands for the play."""
         from provisioner.engine.variables import Peers, host_layers
 
-        stage = self._stage
-        scope = static_scope(stage.inventory, host, self._playbooks, stage.extra_vars, [role])
+        session = self._session
+        scope = static_scope(session.inventory, host, self._playbooks, session.extra_vars, [role])
         scope = scope.child(*host_layers(self._run.host(host)), *self._included(role))
         scope.peers = Peers(self._run, None)
-        return Rendered(stage.templar(scope))
+        return Rendered(session.templar(scope))
 
     def _included(self, role: str) -> list[Layer]:
         """The variables of a role that no play names, because it is included while the play runs."""
         if not role or any(source.name == role for playbook in self._playbooks for play in playbook.plays for source in roles_of(play)):
             return []
         playbook = self._playbooks[0]
-        loaded = self._stage.loader.load_role(role, near=str(playbook.path), folder=playbook.path.absolute().parent)
+        loaded = self._session.loader.load_role(role, near=str(playbook.path), folder=playbook.path.absolute().parent)
         return list(_role_layers(loaded.source))
 
 
@@ -88,7 +88,7 @@ class Rendered(Mapping[str, Any]):
 
 
 def _selects(inventory: Inventory, play: Play, host: str) -> bool:
-    from provisioner.cli.preflight import literal_hosts
+    from provisioner.project.preflight import literal_hosts
 
     pattern = literal_hosts(play)
     return pattern is None or host in inventory.match(pattern)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from provisioner.cli.definitions import roles_of
-from provisioner.cli.project import is_host_list
-from provisioner.cli.stage import Stage
-from provisioner.cli.variables import extra_vars_files
 from provisioner.playbook.model import Playbook
+from provisioner.project.definitions import roles_of
+from provisioner.project.layout import is_host_list
+from provisioner.project.session import Session
 
 _BESIDE_PLAYBOOKS = ("group_vars", "host_vars", "templates", "files", "vars", "tasks", "handlers", "library")
 _NOT_INPUTS = frozenset({"tests", "molecule", "__pycache__", ".git", ".github"})
 
 
-def input_files(stage: Stage, playbooks: Sequence[Playbook]) -> list[Path]:
-    """Playbooks, all of the roles they use but tests, variables, templates and files beside them, inventories, ``-e @FILE``."""
+def input_files(session: Session, playbooks: Sequence[Playbook], more: Iterable[Path] = ()) -> list[Path]:
+    """Playbooks, all of the roles they use but tests, variables, templates and files beside them, inventories, and ``more``."""
     found: dict[Path, None] = {}
 
     def add(paths: Iterable[Path]) -> None:
@@ -31,12 +30,12 @@ def input_files(stage: Stage, playbooks: Sequence[Playbook]) -> list[Path]:
         for play in playbook.plays:
             for role in roles_of(play):
                 add(_below(role.path))
-    for source in stage.sources:
+    for source in session.sources:
         if not is_host_list(source):
             add(_inventory_files(Path(source)))
-    add(extra_vars_files(stage.choices.extra_vars))
-    if stage.config.file is not None:
-        add([stage.config.file])
+    add(more)
+    if session.config.file is not None:
+        add([session.config.file])
     return list(found)
 
 
