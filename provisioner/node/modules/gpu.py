@@ -114,9 +114,8 @@ def _power(node: Node, gpu: dict[str, Any], asked: Any) -> float:
         node.fail(f"power_limit: {asked!r} is neither a number of watts nor default")
     low, high = gpu["power_min"], gpu["power_max"]
     if UNSUPPORTED in (low, high) or not low <= watts <= high:
-        node.fail(
-            f"{watts:g} W is not possible for GPU {gpu['bus']} ({gpu['name']}): it takes {low} to {high} W, by default {gpu['power_default']} W"
-        )
+        span = f"it takes {low} to {high} W, by default {gpu['power_default']} W"
+        node.fail(f"{watts:g} W is not possible for GPU {gpu['bus']} ({gpu['name']}): {span}")
     # nvidia-smi rounds what it shows; a limit within a watt is the same limit.
     now = gpu["power_limit"]
     return now if isinstance(now, float) and abs(now - watts) <= 1.0 else watts
