@@ -13,7 +13,7 @@ from provisioner.playbook.arguments import COMMANDS, ArgumentTextError, action_a
 from provisioner.playbook.normalization import Reporter
 from provisioner.playbook.scope import LoadContext, Scope
 from provisioner.schema.conversion import kind_of, shown
-from provisioner.schema.elsewhere import SHORT_NAMES
+from provisioner.schema.elsewhere import is_known
 from provisioner.schema.registry import ModuleInfo
 
 FREE_FORM = COMMANDS | {
@@ -95,7 +95,7 @@ class ActionReader:
     def exists_elsewhere(self, name: str) -> bool:
         """Whether the name is that of a module of Ansible or, as far as one can tell, of a collection."""
         stripped = self._canonical(name, None)
-        return stripped.count(".") >= 2 or stripped in SHORT_NAMES or self._context.registry.has_action_plugin(stripped)
+        return stripped.count(".") >= 2 or is_known(stripped) or self._context.registry.has_action_plugin(stripped)
 
     def unsupported(self, name: str, data: Mapping[str, Any], report: Reporter, scope: Scope) -> bool:
         """Report a module we do not have; True when it exists elsewhere, so that the task may stay and fail when it is reached."""

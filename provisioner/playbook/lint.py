@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from provisioner.diagnostics import Diagnostics, Span
+from provisioner.playbook import yaml
 from provisioner.playbook.loader import Loader
 from provisioner.playbook.model import Block, Entry, Play, Playbook, Task, walk
 from provisioner.playbook.playchecks import check_notify, followed, handler_names
@@ -23,6 +24,7 @@ Kind = Literal["playbook", "tasks", "variables", "other"]
 _ROLE_PARTS = ("tasks", "handlers", "defaults", "vars", "meta")
 _SKIPPED = frozenset({".git", ".tox", ".venv", "venv", "node_modules", "molecule", "__pycache__", "collections", "ansible_collections"})
 _VARIABLE_FOLDERS = frozenset({"group_vars", "host_vars", "vars", "defaults"})
+_PLAY = re.compile(r"^(?:- |  )(?:hosts|(?:ansible\.builtin\.)?import_playbook):", re.MULTILINE)
 _SKIPPED_TEST = r"\b%s\s*(?:\|\s*default|is\s+(?:not\s+)?(?:skipped|defined|undefined|succeeded|failed|changed)\b|\.skipped\b)"
 
 
@@ -31,11 +33,14 @@ def lint(paths: Iterable[Path | str], context: LoadContext) -> Diagnostics:
 
     The problems are in the context's diagnostics too. Folders are walked; ``molecule`` and installed collections are left out.
     """
+    context.linting = True
+    seen: set[Path] = set()
     for path in map(Path, paths):
         if not path.exists():
             context.diagnostics.error(f"there is no {path}", Span(str(path)), help="correct the name", code="missing-file")
         elif path.is_dir():
-            _folder(path, context)
+            survey(path, context)
+            _folder(path, context, seen)
         else:
             _file(path, context, explicit=True)
     return context.diagnostics
@@ -56,7 +61,36 @@ def is_role(folder: Path) -> bool:
     return (folder / "tasks").is_dir() or ((folder / "meta").is_dir() and any((folder / part).is_dir() for part in _ROLE_PARTS[1:4]))
 
 
-def _folder(folder: Path, context: LoadContext) -> None:
+def survey(folder: Path, context: LoadContext) -> None:
+    """Learn what a tree holds before anything is read: its folders of roles, the collection it is, the roles it expects from elsewhere."""
+    roles = [path for path in sorted(folder.rglob("roles")) if path.is_dir() and not _SKIPPED & set(path.relative_to(folder).parts)]
+    context.roles_path = (*context.roles_path, *(path for path in roles if path not in context.roles_path))
+    expected: set[str] = set()
+    for path in sorted(folder.rglob("requirements.y*ml")):
+        data = yaml.load(path, str(path), None, Diagnostics()).data
+        entries = data.get("roles") or () if isinstance(data, dict) else data or ()
+        expected.update(name for entry in entries if isinstance(entries, list) for name in _role_names(entry))
+    context.expected |= expected
+    galaxy = folder / "galaxy.yml"
+    if galaxy.is_file():
+        data = yaml.load(galaxy, str(galaxy), context.vault, context.diagnostics).data
+        if isinstance(data, dict):
+            context.own_collections[f"{data.get('namespace')}.{data.get('name')}"] = folder
+
+
+def _role_names(entry: Any) -> list[str]:
+    """The names that an entry of requirements.yml may install a role under."""
+    if not isinstance(entry, dict):
+        return [str(entry)]
+    names = [str(entry[key]) for key in ("name", "role", "src") if entry.get(key)]
+    return [*names, *(name.rstrip("/").rpartition("/")[2].removesuffix(".git") for name in names)]
+
+
+def _folder(folder: Path, context: LoadContext, seen: set[Path]) -> None:
+    real = folder.resolve()
+    if real in seen:
+        return
+    seen.add(real)
     context.enter(folder)
     if is_role(folder):
         _role(folder, context)
@@ -65,9 +99,14 @@ def _folder(folder: Path, context: LoadContext) -> None:
         if child.name in _SKIPPED or child.name.startswith("."):
             continue
         if child.is_dir():
-            _folder(child, context)
-        elif child.suffix in (".yml", ".yaml"):
+            _folder(child, context, seen)
+        elif child.suffix in (".yml", ".yaml") and (folder.name in _VARIABLE_FOLDERS or _like_a_playbook(child)):
             _file(child, context, explicit=False)
+
+
+def _like_a_playbook(path: Path) -> bool:
+    """Whether the text of a file looks like one of ours: trees hold much other YAML."""
+    return _PLAY.search(path.read_text("utf-8", "replace")) is not None
 
 
 def _file(path: Path, context: LoadContext, *, explicit: bool) -> None:

@@ -125,6 +125,7 @@ class Loader:
     def begin_play(self) -> None:
         """Forget the roles and includes of the play before."""
         self._imported.clear()
+        self.roles.missed = False
         self.tasks.includes.clear()
 
     @property
@@ -206,7 +207,8 @@ class Loader:
         except (ProvisionError, UnknownValueError, LookupError) as error:
             why = f"it needs {error}" if not isinstance(error, ProvisionError) else error.message
             help_ = f"use variables of the play, its vars_files or -e; or use {dynamic}"
-            report.error(f"the name {value!r} is not known before the run", task.span_of("args"), why=why, help=help_, code="static-name")
+            say = report.warning if self.context.linting else report.error
+            say(f"the name {value!r} is not known before the run", task.span_of("args"), why=why, help=help_, code="static-name")
             return None
 
     def rendered(self, text: str, variables: Mapping[str, Any]) -> str:

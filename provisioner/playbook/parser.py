@@ -142,13 +142,12 @@ class PlaybookReader:
         candidates = [target]
         if not target.is_file() and name.count(".") >= 2 and "/" not in name:
             namespace, collection, short = name.split(".", 2)
-            for root in (path.parent / "collections", *self._context.collections_path):
-                base = root if root.name == "ansible_collections" else root / "ansible_collections"
-                folder = base / namespace / collection / "playbooks"
-                candidates += [folder / f"{short}.yml", folder / f"{short}.yaml", folder / short]
+            for base in self._context.collection_folders(f"{namespace}.{collection}", path.parent):
+                candidates += [base / "playbooks" / f"{short.replace('.', '/')}{ending}" for ending in (".yml", ".yaml", "")]
         found = first_file(candidates)
         if found is None:
-            missing("playbook", name, candidates, place, self._context.diagnostics)
+            certain = not (self._context.linting and len(candidates) > 1)
+            missing("playbook", name, candidates, place, self._context.diagnostics, certain=certain)
         return found
 
     # plays ---------------------------------------------------------------------------------------------------------------------
@@ -247,7 +246,8 @@ class PlaybookReader:
         except (ProvisionError, UnknownValueError, LookupError) as error:
             why = error.message if isinstance(error, ProvisionError) else f"it needs {error}"
             help_ = "use variables of the play or -e; or use include_role"
-            report.error(f"the role name {use.name!r} is not known before the run", report.at(), why=why, help=help_, code="static-name")
+            say = report.warning if self._context.linting else report.error
+            say(f"the role name {use.name!r} is not known before the run", report.at(), why=why, help=help_, code="static-name")
             return None
 
     def _serial(self, value: Any, report: Reporter) -> tuple[Any, ...]:

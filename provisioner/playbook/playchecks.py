@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from provisioner.diagnostics import did_you_mean
@@ -17,6 +18,7 @@ from provisioner.playbook.scope import Scope
 if TYPE_CHECKING:
     from provisioner.playbook.loader import Loader
 
+_ALIKE = 0.8
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
 
@@ -60,6 +62,7 @@ def followed(loader: Loader) -> Reached:
             _follow_role(task, inner, loader, reached, seen)
         else:
             _follow_tasks(task, inner, loader, reached, seen)
+    reached.open = reached.open or loader.roles.missed
     return reached
 
 
@@ -165,7 +168,10 @@ class _HandlerNames:
 
 
 def check_notify(tasks: Iterator[Task], names: _HandlerNames, loader: Loader, *, certain: bool) -> None:
-    """Report what is notified and exists nowhere. Silent where includes with unknown names may bring handlers."""
+    """Report what is notified and exists nowhere. Silent where includes with unknown names may bring handlers.
+
+    ``certain=False``: there may be handlers elsewhere, so only what looks like a misspelt name is reported, as a warning.
+    """
     if names.open:
         return
     seen: set[tuple[str, object]] = set()
@@ -174,6 +180,8 @@ def check_notify(tasks: Iterator[Task], names: _HandlerNames, loader: Loader, *,
             if not isinstance(name, str) or has_template(name) or names.knows(name) or (name, task.span) in seen:
                 continue
             seen.add((name, task.span))
+            if not certain and not get_close_matches(name, names.names, 1, _ALIKE):
+                continue
             help_ = did_you_mean(name, names.names) or "define it under handlers:, or correct the name"
             report = loader.context.diagnostics.error if certain else loader.context.diagnostics.warning
             report(f"no handler is called {name!r}", task.span_of("notify"), help=help_, code="unknown-handler")

@@ -89,6 +89,8 @@ class RoleLoader:
         self._files = files
         self._tasks = tasks
         self._metas: dict[Path, _Meta] = {}
+        self.missed = False
+        """Whether a role of the current play was not found, so that not all handlers are known."""
 
     def find(self, name: str, scope: Scope) -> tuple[Path | None, str | None, list[Path]]:
         """The folder of a role, its collection if it belongs to one, and the places that were looked at."""
@@ -99,10 +101,8 @@ class RoleLoader:
             namespace, collection, short = name.split(".", 2)
             collections = [f"{namespace}.{collection}"]
         for full in collections:
-            namespace, _, collection = full.partition(".")
-            for root in (scope.folder / "collections", *self._context.collections_path):
-                base = root if root.name == "ansible_collections" else root / "ansible_collections"
-                tried.append(base / namespace / collection / "roles" / short.replace(".", "/"))
+            for folder in self._context.collection_folders(full, scope.folder):
+                tried.append(folder / "roles" / short.replace(".", "/"))
                 if tried[-1].is_dir():
                     return tried[-1], full, tried
         for base in self._bases(scope):
@@ -130,10 +130,7 @@ class RoleLoader:
         """A role with its dependencies for one use; None after reporting that it does not exist. ``folder`` spares the search."""
         path, collection, tried = self.find(use.name, scope) if folder is None else (folder, None, [])
         if path is None:
-            help_ = did_you_mean(use.name, self.names(scope)) or "install it, or correct the name or roles_path"
-            self._context.diagnostics.error(
-                f"there is no role {use.name!r}", use.span, why="looked for " + ", ".join(map(str, tried)), help=help_, code="missing-role"
-            )
+            self._missing(use, scope, tried)
             return None
         marker = f"role {path}:{use.sources.tasks}"
         if marker in scope.chain:
@@ -158,6 +155,13 @@ class RoleLoader:
             role=source,
         )
         return Role(source, body, handlers, dependencies)
+
+    def _missing(self, use: Use, scope: Scope, tried: list[Path]) -> None:
+        self.missed = True
+        help_ = did_you_mean(use.name, self.names(scope)) or "install it, or correct the name or roles_path"
+        elsewhere = use.name in self._context.expected or use.name.count(".") >= 2
+        report = self._context.diagnostics.warning if self._context.linting and elsewhere else self._context.diagnostics.error
+        report(f"there is no role {use.name!r}", use.span, why="looked for " + ", ".join(map(str, tried)), help=help_, code="missing-role")
 
     def _scope(self, source: RoleSource, use: Use, meta: _Meta, scope: Scope, marker: str) -> Scope:
         collections = tuple(str(item) for item in meta.data.get("collections") or ())

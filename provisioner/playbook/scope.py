@@ -34,6 +34,9 @@ class LoadContext:
     entered           called with each folder of a playbook or role before its tasks are read, so that plugins there can be made known
     lookups           names of known lookups, for ``with_X``; None does not check them
     extra_vars        ``-e``: they win over all others in names of imports
+    own_collections   collections that are not installed but being worked on: full name → folder
+    expected          roles that may be missing here because something else installs them (``requirements.yml``)
+    linting           nothing will run: what only this machine lacks is a warning
     follow_includes   also read files and roles that literal ``include_tasks`` and ``include_role`` name, so that mistakes there are found
                       before the run
     """
@@ -48,7 +51,18 @@ class LoadContext:
     roles_path: tuple[Path, ...] = field(default_factory=lambda: _expanded(*DEFAULT_ROLES_PATH))
     collections_path: tuple[Path, ...] = field(default_factory=lambda: _expanded(*DEFAULT_COLLECTIONS_PATH))
     extra_vars: Mapping[str, Any] = field(default_factory=dict)
+    own_collections: dict[str, Path] = field(default_factory=dict)
+    expected: frozenset[str] = frozenset()
+    linting: bool = False
     follow_includes: bool = True
+
+    def collection_folders(self, name: str, playbooks: Path) -> list[Path]:
+        """Where the collection ``namespace.name`` may be, for a playbook in this folder."""
+        namespace, _, rest = name.partition(".")
+        roots = [playbooks / "collections", *self.collections_path]
+        bases = [root if root.name == "ansible_collections" else root / "ansible_collections" for root in roots]
+        own = self.own_collections.get(name)
+        return [*([own] if own else []), *(base / namespace / rest for base in bases)]
 
     def enter(self, folder: Path) -> None:
         """Make known what a playbook's folder or a role brings: modules, collections, plugins."""

@@ -12,7 +12,7 @@ import gc
 import json
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -87,7 +87,7 @@ def _load(source: Path | str, file: str, vault: Callable[[str, Span], str] | Non
         diagnostics.add(causes.explain(error, text, file))
     except InputError as error:
         for item in error.diagnostics:
-            diagnostics.add(item)
+            diagnostics.add(item if item.code else replace(item, code="yaml"))
     except ProvisionError as error:
         diagnostics.add(error.diagnostic())
     except RecursionError:

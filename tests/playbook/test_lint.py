@@ -49,23 +49,33 @@ TREE = {
     "playbooks/other.yml": "- hosts: all\n  tasks:\n    - comand: x\n",
     "roles/good/tasks/main.yml": "- command: x\n",
     "roles/good/tasks/unused.yml": "- command: x\n  whne: y\n",
-    "roles/lone/tasks/main.yml": "- command: x\n  notify: elsewhere\n- gadget: {name: x}\n",
+    "roles/lone/tasks/main.yml": "- command: x\n  notify: [elsewhere, her]\n- gadget: {name: x}\n",
     "roles/lone/handlers/main.yml": "- name: here\n  command: {cdm: x, cmd: y}\n",
     "molecule/default/converge.yml": "- hosts: all\n  nonsense: x\n",
     ".hidden/x.yml": "a: {{ b }}\n",
-    "broken.yml": "a: {{ b }}\n",
+    "broken.yml": "- hosts: {{ b }}\n",
+    "deploy/chart.yaml": "a: {{ b }}\n",
+    "group_vars/gpu.yml": "a: {{ b }}\n",
+    "requirements.yml": "roles:\n  - name: from.galaxy\n  - src: https://example.com/x/wanted.git\n",
+    "playbooks/uses.yml": "- hosts: all\n  roles: [from.galaxy, wanted, unwanted, good]\n",
 }
 
 
 def test_a_whole_tree(tmp_path: Path) -> None:
-    assert sorted(linted(tmp_path, TREE, ".")) == [
-        "broken.yml:1: a value starts with {{ and is not quoted",
-        "group_vars/all.yml:2: warning: key 'a' is given twice: first in line 1, again in line 2",
-        "playbooks/other.yml:3: unknown module 'comand'",
-        "roles/good/tasks/unused.yml:2: unknown keyword 'whne' in a task",
-        "roles/lone/handlers/main.yml:2: command: unsupported option 'cdm'",
-        "roles/lone/tasks/main.yml:2: warning: no handler is called 'elsewhere'",
-    ]
+    assert sorted(linted(tmp_path, TREE, ".")) == sorted(
+        [
+            "broken.yml:1: a value starts with {{ and is not quoted",
+            "group_vars/gpu.yml:1: a value starts with {{ and is not quoted",
+            "group_vars/all.yml:2: warning: key 'a' is given twice: first in line 1, again in line 2",
+            "playbooks/other.yml:3: unknown module 'comand'",
+            "playbooks/uses.yml:2: there is no role 'unwanted'",
+            "playbooks/uses.yml:2: warning: there is no role 'from.galaxy'",
+            "playbooks/uses.yml:2: warning: there is no role 'wanted'",
+            "roles/good/tasks/unused.yml:2: unknown keyword 'whne' in a task",
+            "roles/lone/handlers/main.yml:2: command: unsupported option 'cdm'",
+            "roles/lone/tasks/main.yml:2: warning: no handler is called 'her'",
+        ]
+    )
 
 
 def test_single_files(tmp_path: Path) -> None:
