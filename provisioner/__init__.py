@@ -9,12 +9,14 @@
 What stands in ``__all__`` is public; each name is imported when it is first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from provisioner.engine.options import Options
     from provisioner.engine.run import Outcome
     from provisioner.errors import InputError, ProvisionError
@@ -36,6 +38,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -142,7 +142,8 @@ class Session:
     def apply(self, playbooks: Sequence[str | Path] = (), *, listener: Listener | None = None, **choices: Any) -> Outcome:
         """Bring the hosts to what the playbooks say.
 
-        ``choices`` are fields of ``engine.options.Options``: ``limit``, ``tags``, ``forks``, ``become_password``… Raises ``InputError`` with every problem found before any connection; what goes wrong on hosts is in the outcome.
+        ``choices`` are fields of ``engine.options.Options``: ``limit``, ``tags``, ``forks``, ``become_password``… Raises ``InputError``
+        with every problem found before any connection; what goes wrong on hosts is in the outcome.
         """
         return self._run(playbooks, listener, Options(mode="apply", command="apply", **self._common(choices)))
 
