@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import marshal
 import threading
 from collections.abc import Mapping
 
+from provisioner.keeping import kept, signature
+from provisioner.schema import shipping
 from provisioner.schema.registry import Registry
-from provisioner.schema.shipping import sources_of
-from provisioner.transport.packing import strip
+from provisioner.transport.packing import APART, strip
 
 
 class ModuleSources:
@@ -16,6 +18,7 @@ class ModuleSources:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._known: dict[str, Mapping[str, str]] = {}
+        self._built_in: Mapping[str, Mapping[str, str]] | None = None
         self._lock = threading.Lock()
 
     def __call__(self, name: str) -> Mapping[str, str]:
@@ -23,8 +26,29 @@ class ModuleSources:
         with self._lock:
             found = self._known.get(name)
             if found is None:
-                info = self._registry.find(name)
-                if info is None:
-                    raise LookupError(f"there is no module {name!r}")
-                found = self._known[name] = {full: strip(source) for full, source in sources_of(info).items()}
+                found = self._known[name] = self._find(name)
             return found
+
+    def _find(self, name: str) -> Mapping[str, str]:
+        info = self._registry.find(name)
+        if info is None:
+            raise LookupError(f"there is no module {name!r}")
+        if info.origin != "builtin":
+            return {full: strip(source) for full, source in shipping.sources_of(info).items()}
+        if self._built_in is None:
+            files = sorted(file for folder in APART for file in (shipping.NODE / folder).glob("*.py"))
+            key = signature([*files, *sorted(shipping.NODE.glob("*.py"))])
+            self._built_in = marshal.loads(kept("modules", key, self._all_built_in))
+        return self._built_in[info.name]
+
+    def _all_built_in(self) -> bytes:
+        """What each built-in module needs; every source once, under its own name."""
+        stripped: dict[str, str] = {}
+        needed: dict[str, dict[str, str]] = {}
+        for info in self._registry.built_in():
+            sources = shipping.sources_of(info)
+            for full, source in sources.items():
+                if full not in stripped:
+                    stripped[full] = strip(source)
+            needed[info.name] = {full: stripped[full] for full in sources}
+        return marshal.dumps(needed)

@@ -117,6 +117,14 @@ class Registry:
             self._found[key] = self._find(name, key[1])
         return self._found[key]
 
+    @staticmethod
+    def built_in() -> Iterator[ModuleInfo]:
+        """Every module that comes with us."""
+        for name in _builtin_files():
+            found = _own(name)
+            if found is not None:
+                yield found
+
     def names(self) -> list[str]:
         """Every short name that ``find`` knows without collections, sorted."""
         found = {*_builtin_files(), *structural.MODULES, *_entry_points()}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import marshal
-import os
 import threading
 import zlib
 from collections.abc import Iterator, Mapping
@@ -16,10 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import provisioner
+from provisioner.keeping import kept, signature
 from provisioner.node import APART
 
 ROOT = Path(provisioner.__file__).parent
 LOADER = "provisioner.node.loader"
+MOST_KEPT = 50
+"""Files of a kind in the user's cache folder; the oldest go first."""
 
 
 @dataclass(frozen=True)
@@ -54,44 +56,23 @@ def payload() -> Payload:
     global _payload
     with _packing:
         if _payload is None:
-            sources = {name: file.read_bytes() for name, file in core_files()}
-            sources["provisioner"] = b""
-            _payload = _kept(sources) or _keep(sources)
+            files = dict(core_files())
+            data = kept("agent", signature([Path(__file__), *files.values()]), lambda: _joined(pack_files(files)))
+            size = int.from_bytes(data[:4], "big")
+            loader, packed = data[4 : 4 + size], data[4 + size :]
+            _payload = Payload(loader, packed, hashlib.sha256(packed).hexdigest())
         return _payload
 
 
-def _kept(sources: Mapping[str, bytes]) -> Payload | None:
-    """The payload as an earlier process packed it, if only we could have written it."""
-    try:
-        with _kept_path(sources).open("rb") as file:
-            state = os.fstat(file.fileno())
-            if state.st_uid != os.geteuid() or state.st_mode & 0o022:
-                return None
-            size = int.from_bytes(file.read(4), "big")
-            loader, packed = file.read(size), file.read()
-    except OSError:
-        return None
-    key = hashlib.sha256(packed).hexdigest()
-    return Payload(loader, packed, key) if len(loader) == size and packed else None
+def _joined(made: Payload) -> bytes:
+    return len(made.loader).to_bytes(4, "big") + made.data
 
 
-def _keep(sources: Mapping[str, bytes]) -> Payload:
-    made = pack(sources)
-    path = _kept_path(sources)
-    draft = path.with_suffix(f".{os.getpid()}")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft.write_bytes(len(made.loader).to_bytes(4, "big") + made.data)
-        draft.chmod(0o600)
-        draft.rename(path)
-    except OSError:
-        pass  # a home that cannot be written costs a tenth of a second at each start, no more
-    return made
-
-
-def _kept_path(sources: Mapping[str, bytes]) -> Path:
-    digest = hashlib.sha256(b"\0".join(name.encode() + b"\0" + source for name, source in sorted(sources.items()))).hexdigest()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "provision" / f"agent-{digest[:32]}"
+def pack_files(files: Mapping[str, Path]) -> Payload:
+    """Pack these files under their names; the package above them has no code of its own on a node."""
+    sources = {name: file.read_bytes() for name, file in files.items()}
+    sources["provisioner"] = b""
+    return pack(sources)
 
 
 def pack(sources: Mapping[str, bytes]) -> Payload:
