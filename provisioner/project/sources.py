@@ -7,9 +7,10 @@ import threading
 from collections.abc import Mapping
 
 from provisioner.keeping import kept, signature
+from provisioner.node import APART
 from provisioner.schema import shipping
 from provisioner.schema.registry import Registry
-from provisioner.transport.packing import APART, strip
+from provisioner.transport.packing import strip
 
 
 class ModuleSources:
