@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,12 +21,9 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from provisioner.ports import Become, Step, Target  # noqa: E402 - the checkout's package, not an installed one
+from provisioner.project.sources import ModuleSources  # noqa: E402
+from provisioner.schema.registry import Registry  # noqa: E402
 from provisioner.transport.connect import Connector  # noqa: E402
-
-
-def source_of(module: str) -> Mapping[str, str]:
-    """The source of one of our modules."""
-    return {f"provisioner.node.modules.{module}": (ROOT / "provisioner/node/modules" / f"{module}.py").read_text()}
 
 
 def main() -> None:
@@ -42,7 +39,7 @@ def main() -> None:
 
     hosts = [given.hosts[number % len(given.hosts)] for number in range(given.number)]
     targets = [target_of(host, given.key, given.ssh_args) for host in hosts]
-    connect = Connector(source_of)
+    connect = Connector(ModuleSources(Registry()))
 
     def agent(target: Target) -> None:
         started = connect(target, "plan")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 from provisioner.errors import HostUnreachable
 from provisioner.node import agent as agent_module
 from provisioner.ports import Mode, Reply, Step, Target
+from provisioner.transport import packing
 from provisioner.transport.client import Client
 from provisioner.transport.connect import Connector
 from provisioner.values import Unknown
@@ -218,20 +219,18 @@ def test_a_hung_agent_is_given_up_and_named(node: Node) -> None:
 
 
 def test_a_working_agent_says_that_it_lives(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("provisioner.transport.packing._payload", None)
-    monkeypatch.setattr("provisioner.transport.packing._kept", lambda sources: None)
-    monkeypatch.setattr("provisioner.transport.packing._keep", _impatient)
+    pack = packing.pack
+    monkeypatch.setattr(packing, "_payload", None)
+    monkeypatch.setattr(packing, "kept", lambda kind, about, make: make())
+    monkeypatch.setattr(packing, "pack", lambda sources: pack(_impatient(sources)))
     assert run(node(silence=2.5), probe("sleep", "4"))[0].result["failed"] is False
-    monkeypatch.setattr("provisioner.transport.packing._payload", None)
 
 
-def _impatient(sources: dict[str, bytes]) -> Any:
-    from provisioner.transport import packing
-
+def _impatient(sources: Mapping[str, bytes]) -> dict[str, bytes]:
     name = agent_module.__name__
     changed = sources[name].replace(b"ALIVE_EVERY = 15.0", b"ALIVE_EVERY = 0.5")
     assert changed != sources[name]
-    return packing.pack({**sources, name: changed})
+    return {**sources, name: changed}
 
 
 # -- ends ------------------------------------------------------------------------------------------------------------------------------

@@ -14,12 +14,8 @@ PROBES = Path(__file__).parent / "probes"
 
 
 def source_of(module: str) -> Mapping[str, str]:
-    """A test's module, or one of ours."""
-    probe = PROBES / f"{module}.py"
-    if probe.exists():
-        return {f"shipped.{module}": probe.read_text()}
-    ours = Path(__file__).parents[2] / "provisioner" / "node" / "modules" / f"{module}.py"
-    return {f"provisioner.node.modules.{module}": ours.read_text()}
+    """The source of a module of these tests."""
+    return {f"shipped.{module}": (PROBES / f"{module}.py").read_text()}
 
 
 @pytest.fixture(scope="module")

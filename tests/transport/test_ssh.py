@@ -410,7 +410,12 @@ def test_a_server_that_hangs_is_given_up(sshd: Sshd, connect: Connector) -> None
 
 def test_a_lost_connection_says_what_was_running(sshd: Sshd, connect: Connector) -> None:
     agent = connect(sshd.target(), "plan")
-    threading.Timer(0.3, lambda: [os.kill(pid, signal.SIGKILL) for pid in sshd.sessions()]).start()
+
+    def cut() -> None:
+        for pid in sshd.sessions():
+            os.kill(pid, signal.SIGKILL)
+
+    threading.Timer(0.3, cut).start()
     with pytest.raises(HostUnreachable, match="connection was lost while running probe"):
         agent.run([Step(1, "probe", {"do": "sleep", "text": "30"})], lambda reply: None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,12 @@ def test_files_are_read_once_for_many_hosts(files: Path, monkeypatch: pytest.Mon
     config(files, "Host *\n  Port 3\n")
     reads: list[Path] = []
     read = ssh_config._read
-    monkeypatch.setattr(ssh_config, "_read", lambda path, *rest: reads.append(path) or read(path, *rest))
+
+    def counted(path: Path, *rest: Any) -> Iterator[str]:
+        reads.append(path)
+        return read(path, *rest)
+
+    monkeypatch.setattr(ssh_config, "_read", counted)
     for number in range(50):
         assert of(f"gpu{number}").port == 3
     assert len(reads) == 2
