@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import stat
 import subprocess
@@ -68,9 +69,6 @@ class Engine:
         wanted = f"provision-lab-{lab.name}"
         if not succeeds(self.name, "network", "inspect", wanted):
             network.check_free(lab)
-            name_option = (
-                f"--interface-name={lab.bridge}" if self.name == "podman" else f"--opt=com.docker.network.bridge.name={lab.bridge}"
-            )
             call(
                 self.name,
                 "network",
@@ -78,7 +76,7 @@ class Engine:
                 f"--subnet={lab.subnet}",
                 f"--gateway={lab.gateway}",
                 f"--label={_LABEL}={lab.name}",
-                name_option,
+                *((f"--opt=com.docker.network.bridge.name={lab.bridge}",) if self.name == "docker" else ()),
                 wanted,
             )
         return root
@@ -123,7 +121,7 @@ class Engine:
             f"--label={_LABEL}={lab.name}",
             f"--network=provision-lab-{lab.name}",
             f"--ip={node.address}",
-            *(("--systemd=false",) if self.name == "podman" else ()),  # its own arrangements for systemd would hide ours
+            *(_podman_options() if self.name == "podman" else ()),
             *CONTAINER_OPTIONS,
             self.image(root, lambda _: None),
             INIT,
@@ -141,7 +139,10 @@ class Engine:
                         help="use --backend nspawn",
                     )
         tar = subprocess.Popen(["tar", "--directory", str(layer.upper), "--create", "."], stdout=subprocess.PIPE)
-        done = subprocess.run([self.name, "cp", "-", f"{_container(lab, node)}:/"], stdin=tar.stdout, capture_output=True, text=True)
+        keep_owners = ["--archive=false"] if self.name == "podman" else []
+        done = subprocess.run(
+            [self.name, "cp", *keep_owners, "-", f"{_container(lab, node)}:/"], stdin=tar.stdout, capture_output=True, text=True
+        )
         if tar.wait() != 0 or done.returncode != 0:
             raise ProvisionError(f"{self.name} cannot furnish {node.name}", why=done.stderr.strip()[-400:])
 
@@ -181,6 +182,14 @@ class Engine:
 
 def _container(lab: Lab, node: Node) -> str:
     return f"provision-{lab.name}-{node.index}"
+
+
+def _podman_options() -> list[str]:
+    """What Podman alone needs; its default limits are more than a root without CAP_SYS_RESOURCE may ask for."""
+    files = min(resource.getrlimit(resource.RLIMIT_NOFILE)[1], 65536)
+    processes = min(resource.getrlimit(resource.RLIMIT_NPROC)[1] // 2, 32768)
+    # Its own arrangements for systemd would hide ours.
+    return ["--systemd=false", "--cap-add=AUDIT_WRITE", f"--ulimit=nofile={files}:{files}", f"--ulimit=nproc={processes}:{processes}"]
 
 
 def ensure_engine(*, within: float = 30) -> str:

@@ -5,7 +5,11 @@ Says ``listening`` on its output once it can be asked, and nothing else: a log w
 
 import functools
 import http.server
+import socket
 import sys
+
+_FREEBIND = 15
+"""IP_FREEBIND of <linux/in.h>; Python's socket module has no name for it."""
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -22,6 +26,11 @@ class Server(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
     request_queue_size = 128
+
+    def server_bind(self) -> None:
+        """Bind also where the address comes later: an engine may make its bridge with the first container."""
+        self.socket.setsockopt(socket.SOL_IP, _FREEBIND, 1)
+        super().server_bind()
 
 
 def serve(folder: str, address: str, port: int) -> None:

@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +52,9 @@ PACKAGES: tuple[str, ...] = (
 _NEEDED = 1200 << 20
 """Bytes of disk for building an image; it takes half of that afterwards."""
 
+_STALE = 3600.0
+"""Seconds after which an image of an earlier recipe goes: another lab may be about to start from a younger one."""
+
 Progress = Callable[[str], None]
 
 
@@ -80,19 +84,28 @@ def ensure(suite: str, base: Path, say: Progress) -> Path:
         if not root.is_dir():
             say(f"building the {suite} image once (about half a minute)")
             _build(suite, root)
-            remove_unused(base, suite, keep=root)
+        _stamp(root).touch()
+        remove_unused(base, suite, older=_STALE)
     return root
 
 
-def remove_unused(base: Path, suite: str = "*", *, keep: Path | None = None) -> list[str]:
-    """Delete built images of a suite, or of all, that no node stands on; returns their names."""
+def remove_unused(base: Path, suite: str = "*", *, older: float = 0) -> list[str]:
+    """Delete built images of a suite, or of all, that no node stands on and nobody asked for in ``older`` seconds; returns their names."""
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
     removed = []
     for root in sorted((base / "images").glob(f"{suite}-*")):
-        if root != keep and root.is_dir() and f"lowerdir={root}," not in mounts:
+        if not root.is_dir() or f"lowerdir={root}," in mounts:
+            continue
+        if not _stamp(root).exists() or time.time() - _stamp(root).stat().st_mtime >= older:
             shutil.rmtree(root)
+            _stamp(root).unlink(missing_ok=True)
             removed.append(root.name)
     return removed
+
+
+def _stamp(root: Path) -> Path:
+    """The file whose time says when a lab last started from the image."""
+    return root.with_name(f"{root.name}.used")
 
 
 def _build(suite: str, root: Path) -> None:

@@ -167,7 +167,7 @@ def _wait(lab: Lab, engine: Backend, nodes: Sequence[Node]) -> None:
         if reason:
             raise ProvisionError(
                 f"{node.name} did not come up at {node.address}",
-                why="\n".join(filter(None, (reason, _COLOURS.sub("", engine.console(lab, node))))),
+                why="\n".join(filter(None, (reason, *_COLOURS.sub("", engine.console(lab, node)).splitlines()))),
                 help=f"provision lab down {lab.name}, then try again; --backend docker or nspawn takes another way",
             )
 

@@ -20,7 +20,7 @@ from provisioner.lab import backends, cgroups, operations, state
 pytestmark = [pytest.mark.nodes, pytest.mark.skipif(os.geteuid() != 0, reason="lab nodes need root"), pytest.mark.timeout(300)]
 
 
-@pytest.fixture(params=["nspawn", "docker"])
+@pytest.fixture(params=["nspawn", "docker", "podman"])
 def backend(request: pytest.FixtureRequest) -> str:
     name = str(request.param)
     reason = backends.named(name).unusable()
