@@ -20,8 +20,6 @@ from provisioner.node import APART
 
 ROOT = Path(provisioner.__file__).parent
 LOADER = "provisioner.node.loader"
-MOST_KEPT = 50
-"""Files of a kind in the user's cache folder; the oldest go first."""
 
 
 @dataclass(frozen=True)

@@ -93,23 +93,3 @@ def test_a_kept_payload_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(packing, "_payload", None)
     monkeypatch.setattr(packing, "pack", lambda sources: pytest.fail("packed again"))
     assert packing.payload() == first
-
-
-def test_what_is_kept_is_believed_only_if_it_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert packing.kept("x", [b"a"], lambda: b"made") == b"made"
-    assert packing.kept("x", [b"a"], lambda: b"again") == b"made"
-    assert packing.kept("x", [b"b"], lambda: b"other") == b"other"
-    for file in (tmp_path / "provision").iterdir():
-        assert file.stat().st_mode & 0o777 == 0o600
-        file.chmod(0o620)
-    assert packing.kept("x", [b"a"], lambda: b"again") == b"again"
-    for file in (tmp_path / "provision").iterdir():
-        file.write_bytes(file.read_bytes()[:-1] + b"!")
-    assert packing.kept("x", [b"a"], lambda: b"third") == b"third"
-
-
-def test_a_home_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert packing.kept("x", [], lambda: b"made") == b"made"
