@@ -195,6 +195,17 @@ def test_workloads(here: Box) -> None:
         assert machine.unload_module() is None
 
 
+def test_a_hanging_driver_hangs_until_mended(here: Box) -> None:
+    control(["break", "hang"])
+    code = "import sys; from provisioner.lab.simulator.node.smi import main; sys.exit(main(['-L']))"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1)
+    control(["mend"])
+    assert len(process.communicate(timeout=10)[0].splitlines()) == 4
+    assert process.returncode == 0
+
+
 # dpkg
 
 

@@ -1,4 +1,4 @@
-"""The simulator where it lives: a node with systemd and apt, and packages of the lab's own repository alone, so that no network is needed."""
+"""The simulator where it lives: a node with systemd and apt. Packages come from the lab's own repository alone: no network is needed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ for name in ("cuda.gpg", "libnvidia-container.gpg"):
     open("/usr/share/keyrings/" + name, "wb").write(data)
 P
 echo "deb [signed-by=/usr/share/keyrings/cuda.gpg] $url/compute/cuda/repos/debian12/x86_64/ /" > /etc/apt/sources.list.d/cuda.list
-printf 'Package: nvidia-* libnvidia-* libcuda1 cuda-drivers* firmware-nvidia-gsp\\nPin: version 535.*\\nPin-Priority: 1001\\n' > /etc/apt/preferences.d/branch
+cat > /etc/apt/preferences.d/branch <<P
+Package: nvidia-* libnvidia-* libcuda1 cuda-drivers* firmware-nvidia-gsp
+Pin: version 535.*
+Pin-Priority: 1001
+P
 apt-get -q update
 """
 
