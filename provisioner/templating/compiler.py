@@ -12,13 +12,14 @@ from __future__ import annotations
 # ruff: noqa: N802, ARG002 -- names and signatures are Jinja's
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 from jinja2 import nodes
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.environment import TemplateModule
+from jinja2.lexer import TOKEN_STRING, TOKEN_VARIABLE_BEGIN, TOKEN_VARIABLE_END, TokenStream
 from jinja2.nativetypes import NativeCodeGenerator
 from jinja2.parser import Parser
 from jinja2.runtime import Context, Undefined
@@ -238,6 +239,13 @@ class Engine(jinja2.Environment):
         engine.files = {}
         return engine
 
+    def _tokenize(self, source: str, name: str | None, filename: str | None = None, state: str | None = None) -> TokenStream:
+        """In ``{{ }}`` of a YAML file a backslash is just a character, since YAML has its own; elsewhere it escapes."""
+        if name is not None or state is not None or "\\" not in source:
+            return super()._tokenize(source, name, filename, state)
+        tokens = _with_plain_backslashes(self.lexer.tokeniter(self.preprocess(source), None))
+        return TokenStream(self.lexer.wrap(tokens), name, filename)
+
     def _parsed(self, source: str, path: str | None) -> nodes.Template:
         tree = self._parse(source, path, path)
         for call in tree.find_all(nodes.Call):
@@ -354,6 +362,18 @@ class Engine(jinja2.Environment):
         """The value of a constant text that is a template itself."""
         evaluation = CURRENT.evaluation
         return text if evaluation is None else evaluation.open(text, ())
+
+
+def _with_plain_backslashes(tokens: Iterable[tuple[int, str, str]]) -> Iterator[tuple[int, str, str]]:
+    """Tokens as the lexer finds them, constants between ``{{`` and ``}}`` escaped once more."""
+    inside = False
+    for line, kind, text in tokens:
+        if kind in (TOKEN_VARIABLE_BEGIN, TOKEN_VARIABLE_END):
+            inside = kind == TOKEN_VARIABLE_BEGIN
+        elif inside and kind == TOKEN_STRING:
+            mark = text[0]
+            text = mark + text[1:-1].replace("\\", "\\\\").replace(mark, f"\\{mark}") + mark
+        yield line, kind, text
 
 
 def finalized(value: Any) -> Any:

@@ -32,7 +32,7 @@ class Omit:
 OMIT = Omit()
 
 SCALARS = frozenset({str, int, bool, float, type(None)})
-_KEPT = (str, int, float, bool, bytes, datetime.datetime, datetime.date, datetime.time, datetime.timedelta)
+_KEPT = (str, int, float, bytes, datetime.date)
 _LISTED = (list, tuple, Set, range, Iterator, KeysView, ValuesView, ItemsView)
 
 

@@ -145,19 +145,20 @@ def is_nan(value: Any) -> bool:
 
 
 def uri(value: Any, schemes: list[str] | None = None) -> bool:
-    """Whether a text is a URI (of certain schemes)."""
+    """Whether a text can be read as a URI (of certain schemes); a path alone can."""
     try:
         parts = urlsplit(text_of(value))
     except ValueError:
         return False
-    scheme = parts.scheme
-    complete = bool(scheme) and bool(parts.netloc or parts.path)
-    return complete and (not schemes or scheme.lower() in [name.lower() for name in schemes])
+    return not schemes or parts.scheme.lower() in [name.lower() for name in schemes]
 
 
 def url(value: Any, schemes: list[str] | None = None) -> bool:
-    """Whether a text is a URL: a URI with a host."""
-    return uri(value, schemes) and (bool(urlsplit(text_of(value)).netloc) or urlsplit(text_of(value)).scheme == "file")
+    """Whether a text is a URL: a URI with a scheme and a host, or of a file."""
+    if not uri(value, schemes):
+        return False
+    parts = urlsplit(text_of(value))
+    return bool(parts.scheme) and (bool(parts.netloc) or parts.scheme == "file")
 
 
 def urn(value: Any) -> bool:

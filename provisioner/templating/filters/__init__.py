@@ -16,9 +16,9 @@ def table() -> dict[str, Callable[..., Any]]:
         builtin.update(guard_all("filter", module.FILTERS, getattr(module, "SHALLOW", frozenset())))
     builtin.update(guard_all("filter", basics.FILTERS, basics.SHALLOW))
     known = with_full_names(builtin, "ansible.builtin", "ansible.legacy")
-    for collection, functions in {**general.COLLECTIONS, **structures.COLLECTIONS, **addresses.COLLECTIONS}.items():
-        for name, function in functions.items():
-            known[f"{collection}.{name}"] = guard("filter", name, function)
+    for module in (general, structures, addresses):
+        for collection, functions in module.COLLECTIONS.items():
+            known.update({f"{collection}.{name}": guard("filter", name, function) for name, function in functions.items()})
     for name, function in {**addresses.SHORT, **general.SHORT}.items():
         known.setdefault(name, guard("filter", name, function))
     return known

@@ -98,7 +98,7 @@ def run_lookup(evaluation: Evaluation, name: str, terms: list[Any], options: Map
 def called(evaluation: Evaluation, name: str, terms: tuple[Any, ...], options: dict[str, Any], *, listed: bool) -> Any:
     """``lookup(name, …)`` and ``query(name, …)`` of expressions, with ``errors=`` and ``wantlist=``."""
     errors = options.pop("errors", "strict")
-    listed = bool(options.pop("wantlist", listed))
+    listed = bool(options.pop("wantlist", False)) or listed
     options.pop("allow_unsafe", None)
     if errors not in ("strict", "warn", "ignore"):
         raise InputError.of(f"lookup '{name}': errors is '{errors}'; it can be strict, warn or ignore")

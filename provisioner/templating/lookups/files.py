@@ -172,7 +172,7 @@ def ini(context: LookupContext, terms: list[Any], **options: Any) -> list[Any]:
 
 def _ini_values(parser: configparser.ConfigParser, key: str, section: str, given: Mapping[str, Any]) -> list[Any]:
     if not parser.has_section(section) and section != "DEFAULT":
-        return [] if _is_set(given["re"]) else [given["default"]]
+        raise KeyError(f"No section '{section}' in '{given['file']}'.")
     if _is_set(given["re"]):
         return [value for name, value in parser.items(section) if re.match(key, name)]
     return [parser.get(section, key, fallback=given["default"])]

@@ -68,12 +68,14 @@ def indexed_items(_context: LookupContext, terms: list[Any]) -> list[Any]:
 
 def random_choice(_context: LookupContext, terms: list[Any]) -> list[Any]:
     """One of the terms."""
-    choices = items(_context, terms)
-    return [random.choice(choices)] if choices else []
+    return [random.choice(terms)] if terms else []
 
 
 def subelements(_context: LookupContext, terms: list[Any], *, skip_missing: bool = False) -> list[Any]:
-    """Pairs of each element and each entry of a list inside it: terms are the list, the key, and flags such as ``skip_missing``."""
+    """Pairs of each element, without its inner list, and each entry of that list.
+
+    The terms are the list, the key of the inner list, and a mapping of flags such as ``skip_missing``.
+    """
     if len(terms) == 1 and isinstance(terms[0], list) and len(terms[0]) in (2, 3):
         terms = terms[0]
     if len(terms) not in (2, 3) or not isinstance(terms[1], str):
@@ -85,7 +87,16 @@ def subelements(_context: LookupContext, terms: list[Any], *, skip_missing: bool
     if not isinstance(elements, list):
         raise TypeError(f"subelements needs a list or a mapping first, not {describe(elements)}")
     present = [item for item in elements if not (isinstance(item, Mapping) and item.get("skipped", False) is not False)]
-    return pairs_of(present, terms[1], skip_missing or str(flags.get("skip_missing", False)).lower() in ("true", "yes", "1", "on"))
+    skipping = skip_missing or str(flags.get("skip_missing", False)).lower() in ("true", "yes", "1", "on")
+    path = terms[1].split(".")
+    return [[_without(element, path), entry] for element, entry in pairs_of(present, terms[1], skipping)]
+
+
+def _without(element: Mapping[str, Any], path: list[str]) -> dict[str, Any]:
+    """A mapping without the element at a path."""
+    if len(path) == 1:
+        return {key: value for key, value in element.items() if key != path[0]}
+    return {key: _without(value, path[1:]) if key == path[0] else value for key, value in element.items()}
 
 
 _SHORT = re.compile(r"(?:(0?x?[0-9a-f]+)-)?(0?x?[0-9a-f]+)(?:/(0?x?[0-9a-f]+))?(?::(.+))?", re.IGNORECASE)

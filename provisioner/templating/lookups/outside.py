@@ -155,8 +155,11 @@ def _keep(context: LookupContext, path: Path, text: str) -> None:
 
 def _alphabet(chars: Any) -> str:
     """The characters to choose from: names of classes, or characters themselves; ``,,`` is a comma."""
-    parts = chars if isinstance(chars, list) else [part for part in str(chars).replace(",,", "\0").split(",") if part]
-    found = "".join(_CHARACTERS.get(str(part), str(part)) for part in parts).replace("\0", ",")
+    parts = chars
+    if not isinstance(chars, list):
+        parts = [","] if ",," in str(chars) else []
+        parts += [part for part in str(chars).replace(",,", ",").split(",") if part]
+    found = "".join(_CHARACTERS.get(str(part), str(part)) for part in parts)
     if not found:
         raise ValueError("there are no characters to choose from")
     return found

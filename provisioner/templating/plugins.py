@@ -1,0 +1,105 @@
+"""Plugin files beside playbooks and in roles: ``filter_plugins/``, ``test_plugins/``, ``lookup_plugins/``.
+
+Filters and tests are functions, so they need nothing of Ansible; what little such files import from it is stood in for while they are
+loaded, unless ansible-core is installed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from provisioner.diagnostics import Diagnostics, Span
+from provisioner.templating.environment import Environment
+from provisioner.templating.lookups.context import Lookup, LookupContext
+from provisioner.templating.standins import FileSearch, standing_in
+from provisioner.templating.views import Vars
+
+FOLDERS = {"filter_plugins": "FilterModule", "test_plugins": "TestModule", "lookup_plugins": "LookupModule"}
+"""The folders, and the class that a file in each of them has to define."""
+
+
+def load_plugins(environment: Environment, base: Path, diagnostics: Diagnostics, *, collection: str | None = None) -> None:
+    """Add the plugins in the folders below ``base`` (a playbook's folder or a role). Files that cannot be loaded become problems.
+
+    Plugins of a collection are known by their full name only.
+    """
+    for folder, kind in FOLDERS.items():
+        for path in sorted((base / folder).glob("*.py")):
+            if not path.name.startswith("_"):
+                _load(environment, path, kind, diagnostics, collection)
+
+
+def _load(environment: Environment, path: Path, kind: str, diagnostics: Diagnostics, collection: str | None) -> None:
+    try:
+        module = _imported(path)
+        found = getattr(module, kind, None)
+        if found is None:
+            diagnostics.error(f"the plugin file defines no class {kind}", Span(str(path)), why=f"files in {path.parent.name}/ have to")
+            return
+        _add(environment, kind, found, path.stem, collection)
+    except ModuleNotFoundError as error:
+        missing = str(error.name)
+        needs_ansible = missing.split(".")[0] in ("ansible", "ansible_collections")
+        help = "install ansible-core beside provision, or rewrite the plugin without it" if needs_ansible else f"install {missing}"
+        diagnostics.error(f"cannot load the plugin: no module named '{missing}'", Span(str(path)), help=help)
+    except Exception as error:
+        line = _line_in(error, path)
+        diagnostics.error(f"cannot load the plugin: {type(error).__name__}: {error}", Span(str(path), line))
+
+
+def _imported(path: Path) -> ModuleType:
+    name = f"provisioner_plugins.{path.parent.name}.{path.stem}_{abs(hash(str(path.resolve())))}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    with standing_in():
+        spec.loader.exec_module(module)
+    return module
+
+
+def _add(environment: Environment, kind: str, found: type[Any], stem: str, collection: str | None) -> None:
+    prefix = f"{collection}." if collection else ""
+    if kind == "LookupModule":
+        environment.add_lookups({prefix + stem: _adapted(found)})
+        return
+    functions: Mapping[str, Callable[..., Any]] = found().filters() if kind == "FilterModule" else found().tests()
+    named = {prefix + name: function for name, function in functions.items()}
+    if kind == "FilterModule":
+        environment.add_filters(named)
+    else:
+        environment.add_tests(named)
+
+
+def _adapted(found: type[Any]) -> Lookup:
+    """A lookup class of Ansible's kind as a function."""
+
+    def lookup(context: LookupContext, terms: list[Any], **options: Any) -> list[Any]:
+        plugin = found()
+        if isinstance(plugin, FileSearch):
+            plugin.context = context
+        variables = Vars(context.evaluation)
+        accepted = inspect.signature(plugin.run).parameters
+        arguments = {"variables": variables} if "variables" in accepted or "kwargs" in accepted else {}
+        return list(plugin.run(terms, **arguments, **options) or [])
+
+    return lookup
+
+
+def _line_in(error: BaseException, path: Path) -> int:
+    """The line of the file where an exception came from; 0 when it is not known."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return error.lineno or 0
+    line, traceback = 0, error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == str(path):
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line
