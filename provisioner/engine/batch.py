@@ -98,6 +98,7 @@ class Batch:
             raise
         finally:
             self._flushing = False
+        self._walk.arrive(self._walk.place)
 
     def ask(
         self, item: Item, calls: Sequence[NodeCall], agent: SharedAgent, on_data: Callable[[int, bytes, bool], None] | None = None

@@ -36,12 +36,14 @@ def run_task(walk: HostWalk, life: TaskLife) -> None:
     play = walk.play
     once = directives.run_once is not None or (life.action is not None and life.action.once)
     meets = play.meets and (once or directives.delegate_to is not None or (life.action is not None and life.action.meets))
+    if once and not play.meets and directives.run_once is not None:
+        _wants_once(walk, life)
     if not (meets or play.all_together or directives.any_errors_fatal is not None or directives.throttle is not None):
         life.start()
         return
     walk.batch.flush()
     with _turn(walk, life):
-        if once and _wants_once(walk, life):
+        if meets and once and _wants_once(walk, life):
             _run_once(walk, life)
         elif meets:
             play.clocks.meet(walk.host.name, (*life.place, BEFORE))

@@ -10,7 +10,7 @@ from provisioner.diagnostics import did_you_mean
 from provisioner.engine.arguments import explain
 from provisioner.engine.clocks import Place
 from provisioner.engine.inherit import Inherited
-from provisioner.engine.signals import BatchEnds, HostEnds, NeedsFlush, PlayEnds, RoleEnds
+from provisioner.engine.signals import BatchEnds, HostEnds, PlayEnds, RoleEnds
 from provisioner.engine.task import TaskLife
 from provisioner.errors import InputError
 from provisioner.playbook.model import Task
@@ -50,7 +50,7 @@ def _applies(walk: HostWalk, task: Task, inherited: Inherited, place: Place, han
     while True:
         try:
             truth = walk.expressions.truth(conditions, walk.scope(inherited), task.span_of("when"))
-        except (NeedsResult, NeedsFlush):
+        except NeedsResult:
             walk.batch.flush()
             continue
         except InputError as error:

@@ -133,8 +133,7 @@ class PlayRun:
         try:
             wait(futures)
         except KeyboardInterrupt:
-            run.stop()
-            self.clocks.stop()
+            self._stop()
             wait(futures, timeout=run.options.stop_after)
             raise
         for future in futures:
@@ -146,19 +145,26 @@ class PlayRun:
         try:
             with run.gate:
                 self._walk(walk)
-        except (Stopped, KeyboardInterrupt):
+        except Stopped:
             run.interrupted = True
+        except KeyboardInterrupt:
+            run.interrupted = True
+            self._stop()
         except PlanMismatch as mismatch:
             host.failed = True
             run.mismatched(host.name, mismatch)
         except BaseException:
-            run.stop()
-            self.clocks.stop()
+            self._stop()
             raise
         finally:
             run.left_notified(host.name, walk.handlers.waiting)
             self.clocks.leave(host.name)
             run.notes.retire(host.name)
+
+    def _stop(self) -> None:
+        """Let every host stop where it is."""
+        self.run.stop()
+        self.clocks.stop()
 
     def _walk(self, walk: HostWalk) -> None:
         try:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from provisioner.playbook.model import RoleSource, Task
+from provisioner.templating.variables import NeedsResult
 
 
 class Signal(Exception):
@@ -49,5 +50,8 @@ class Stopped(Signal):
     """The run was interrupted."""
 
 
-class NeedsFlush(Exception):
+class NeedsFlush(NeedsResult):
     """Something is asked for that is only settled once the host's queued steps have run."""
+
+    def __init__(self, name: str = "what queued steps change") -> None:
+        super().__init__(name)

@@ -14,7 +14,7 @@ from provisioner.engine.jobs import Item, Job
 from provisioner.engine.loops import item_extra, label_of, loop_items, round_variables
 from provisioner.engine.outcome import NodeCall, Outcome, Work
 from provisioner.engine.settings import StepSettings, step_settings
-from provisioner.engine.signals import NeedsFlush
+
 from provisioner.engine.truth import as_bool, as_number
 from provisioner.engine.verdict import never_fails
 from provisioner.errors import ProvisionError
@@ -68,7 +68,7 @@ class TaskLife:
         while True:
             try:
                 return prepare()
-            except (NeedsResult, NeedsFlush):
+            except NeedsResult:
                 if self.job is not None:
                     self.walk.forget(self.job)
                 if not self.walk.batch:

@@ -10,7 +10,10 @@ from tests.engine.fakes import Project
 
 def trips(project: Project, host: str = "h1") -> list[list[str]]:
     """The module and command of each step, by round trip."""
-    return [[str(step.params.get("cmd") or step.params.get("_raw_params") or step.module) for step in batch] for batch in project.fleet[host].batches]
+    return [
+        [str(step.params.get("cmd") or step.params.get("_raw_params") or step.module) for step in batch]
+        for batch in project.fleet[host].batches
+    ]
 
 
 def test_independent_tasks_go_together(one: Project) -> None:
