@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import openpgp
 from ..declare import Module, option
 from ..download import WebParams, request
 from ..faults import UnknownReading
@@ -105,35 +106,55 @@ def _key(node: Node, p: Deb822Params, slug: str) -> tuple[str | None, str | None
     if signed_by.startswith("/"):
         return signed_by, signed_by
     if "://" in signed_by:
-        known = next((f"{KEYRINGS}/{slug}.{ending}" for ending in ("asc", "gpg") if node.files.exists(f"{KEYRINGS}/{slug}.{ending}")), None)
-        answer = request(node, p, signed_by)
-        if answer.status != 200:
-            node.fail(f"the key {signed_by} cannot be fetched: {answer.status} {answer.reason}")
-        data = answer.body
-        if not known and not data:
-            node.fail(f"the key {signed_by} is empty")
+        data = _trusted(node, p, slug) or _fetched(node, p, signed_by)
     elif "BEGIN PGP PUBLIC KEY BLOCK" in signed_by:
         data = signed_by.strip().encode() + b"\n"
     else:
         return signed_by, None
-    ending = "asc" if b"-----BEGIN PGP" in data[:4096] else "gpg"
     if p.signed_by_fingerprint:
         _check_fingerprint(node, data, p.signed_by_fingerprint)
-    path = f"{KEYRINGS}/{slug}.{ending}"
+    path = f"{KEYRINGS}/{slug}.{'asc' if b'-----BEGIN PGP' in data[:4096] else 'gpg'}"
     node.files.directory(KEYRINGS, mode="0755")
     node.files.write(path, data, mode="0644")
     return path, path
 
 
+def _trusted(node: Node, p: Deb822Params, slug: str) -> bytes | None:
+    """The key that is here already, if it has the fingerprint asked for: then there is nothing to fetch."""
+    if not p.signed_by_fingerprint:
+        return None
+    for path in (f"{KEYRINGS}/{slug}.asc", f"{KEYRINGS}/{slug}.gpg"):
+        if node.files.exists(path):
+            data = node.files.read(path)
+            if _bare(p.signed_by_fingerprint) in _fingerprints(data):
+                return data
+    return None
+
+
+def _fetched(node: Node, p: Deb822Params, url: str) -> bytes:
+    answer = request(node, p, url)
+    if answer.status != 200 or not answer.body:
+        node.fail(f"the key {url} cannot be fetched: {answer.status} {answer.reason}")
+    return answer.body
+
+
+def _bare(fingerprint: str) -> str:
+    return "".join(fingerprint.split()).upper()
+
+
+def _fingerprints(data: bytes) -> list[str]:
+    try:
+        return openpgp.fingerprints(data)
+    except openpgp.NoKey:
+        return []
+
+
 def _check_fingerprint(node: Node, data: bytes, wanted: str) -> None:
     """Refuse a key that is not the one expected: whoever owns the mirror must not choose the key."""
-    if node.commands.find("gpg") is None:
-        node.fail("gpg is not installed, so the key's fingerprint cannot be checked; install gnupg first")
-    shown = node.commands.query(["gpg", "--batch", "--with-colons", "--show-keys"], stdin=data)
-    found = [line.split(":")[9] for line in shown.out.splitlines() if line.startswith("fpr:")]
-    bare = "".join(wanted.split()).upper()
-    if bare not in found:
-        node.fail(f"the key has the fingerprint {found[0] if found else 'of no key at all'} and should have {bare}: it is not installed")
+    found = _fingerprints(data)
+    if _bare(wanted) not in found:
+        seen = f"has the fingerprint {', '.join(found)}" if found else "is no OpenPGP key"
+        node.fail(f"the key {seen}, and should have {_bare(wanted)}: it is not installed")
 
 
 def _no_conflict(node: Node, p: Deb822Params, signed_by: str | None, path: str) -> None:
