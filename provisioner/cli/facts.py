@@ -94,7 +94,9 @@ def _memory(facts: Mapping[str, Any]) -> str:
 
 def _network(facts: Mapping[str, Any]) -> str:
     default = facts.get("default_ipv4") or {}
-    return f"{default.get('address', '')} {default.get('interface', '')}" if default else ", ".join(facts.get("all_ipv4_addresses", ())[:4])
+    if default.get("address"):
+        return f"{default['address']} {default.get('interface', '')}"
+    return ", ".join(facts.get("all_ipv4_addresses", ())[:4])
 
 
 def _gpus(facts: Mapping[str, Any]) -> str:

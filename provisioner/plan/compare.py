@@ -22,6 +22,8 @@ Change = Mapping[str, Any]
 _BACKUP = re.compile(r"\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~$")
 _CLOCKED = ("set_times",)
 """Kinds whose ``after`` is the time of the run itself."""
+_UNCOUNTED = ("refresh_index",)
+"""Kinds that change nothing a playbook speaks of; whether they are needed depends on the hour."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Comparison:
         self._made.add(key)
         if made["status"] == "unreachable":
             return None
-        changes = tuple(made.get("changes", ()))
+        changes = counted(made)
         planned = self._steps.get(key)
         if planned is None:
             if not changes or self._was_open(*key):
@@ -63,9 +65,9 @@ class Comparison:
             return _mismatch(made, (), changes, "the plan has no such step")
         if planned["status"] == "deferred":
             return None
-        missing, extra = compare_changes(planned.get("changes", ()), changes)
+        missing, extra = compare_changes(counted(planned), changes)
         if planned["status"] == "maybe":
-            touched = {(change["kind"], settled_target(change)) for change in planned.get("changes", ())}
+            touched = {(change["kind"], settled_target(change)) for change in counted(planned)}
             extra = tuple(change for change in extra if touched and (change["kind"], settled_target(change)) not in touched)
         if planned["status"] == "maybe" or made["status"] == "failed":
             missing = ()
@@ -81,7 +83,7 @@ class Comparison:
         found = []
         for key, planned in self._steps.items():
             if key[0] in wanted and key not in self._made and planned["status"] == "changed":
-                missing = tuple(change for change in planned.get("changes", ()) if change.get("certain", True))
+                missing = tuple(change for change in counted(planned) if change.get("certain", True))
                 if missing:
                     found.append(_mismatch(planned, missing, (), "the step was never reached"))
         return found
@@ -108,6 +110,11 @@ def _reason(planned: Mapping[str, Any], made: Mapping[str, Any]) -> str:
     if planned["status"] == "ok":
         return "nothing was to be changed"
     return ""
+
+
+def counted(step: Mapping[str, Any]) -> tuple[Change, ...]:
+    """The changes of a step that a plan is held to."""
+    return tuple(change for change in step.get("changes", ()) if change["kind"] not in _UNCOUNTED)
 
 
 def compare_changes(planned: Sequence[Change], made: Sequence[Change]) -> tuple[tuple[Change, ...], tuple[Change, ...]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from provisioner.plan.compare import Change, fits, settled_target
+from provisioner.plan.compare import Change, counted, fits, settled_target
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ def _step_drift(then: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -
     step = now or then
     assert step is not None
     place = (step["host"], str(step["task"]), str(step.get("source", "")))
-    old: Sequence[Change] = then.get("changes", ()) if then else ()
-    new: Sequence[Change] = now.get("changes", ()) if now else ()
+    old: Sequence[Change] = counted(then) if then else ()
+    new: Sequence[Change] = counted(now) if now else ()
     left = list(new)
     found = []
     for change in old:

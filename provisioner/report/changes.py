@@ -55,8 +55,8 @@ def describe(change: Mapping[str, Any], *, planned: bool = False, maybe: str = "
         symbol, text = _anything(target, before, after)
     if kind == "run_command":
         text = f"{'would run' if planned else 'ran'}: {text}"
-    if not maybe and not change.get("certain", True):
-        maybe = unknown_reason(before) or unknown_reason(after) or "it may not be needed"
+    if not change.get("certain", True):
+        maybe = unknown_reason(before) or unknown_reason(after) or maybe or "it may not be needed"
     return Line(symbol, text, maybe)
 
 
@@ -171,6 +171,11 @@ def _packages(target: str, before: Any, after: Any) -> tuple[str, str]:
     if not isinstance(after, Mapping) or unknown_reason(after):
         return "+", f"package {target}"
     old = before if isinstance(before, Mapping) else {}
+    reasons = {unknown_reason(version) for version in after.values()}
+    if len(reasons) == 1 and "" not in reasons:
+        names = sorted(map(str, after), key=lambda name: (name.startswith("("), name))
+        shown = ", ".join(clean(name.strip("()")) for name in names)
+        return "+", f"{'package' if len(names) == 1 else 'packages'} {shown} (versions known after {reasons.pop()})"
     parts = []
     for name, version in sorted(after.items()):
         label = clean(str(name))
@@ -239,7 +244,7 @@ _TELLERS: dict[str, Callable[[str, Any, Any], tuple[str, str]]] = {
     "set_times": _times,
     "install_packages": _packages,
     "remove_packages": _packages_gone,
-    "refresh_index": _act("refresh the package index"),
+    "refresh_index": lambda target, _before, _after: ("!", f"refresh the {target or 'package index'}"),
     "set_unit": _unit,
     "request_unit": _request,
     "reload_units": _reload,

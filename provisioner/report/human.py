@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from provisioner.diagnostics import fold_hosts
@@ -25,41 +25,14 @@ from provisioner.events import (
     plain,
     step_as_dict,
 )
+from provisioner.report.groups import Group, Groups, word_of
 from provisioner.report.progress import Progress
 from provisioner.report.steps import as_json, change_lines, diff_lines, failure_lines, headline, message_lines
-from provisioner.report.summary import Retry, label_of, lost_hosts, lost_lines, write_summary
+from provisioner.report.summary import Retry, lost_hosts, lost_lines, write_summary
 from provisioner.report.text import Paper, clean, one_line, place_of
 
-_COUNTED = ("ok", "changed", "maybe", "deferred", "skipped", "ignored", "rescued", "failed", "unreachable")
+PATIENCE = 10.0
 _PAINT = {"ignored": "skipped", "rescued": "changed"}
-
-
-@dataclass
-class _Group:
-    """What has come of one task so far."""
-
-    label: str
-    handler: bool
-    action: str
-    place: str
-    steps: list[StepFinished] = field(default_factory=list)
-    ends: list[TaskFinished] = field(default_factory=list)
-
-    def counts(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for end in self.ends:
-            word = _word(end)
-            found[word] = found.get(word, 0) + 1
-        return {word: found[word] for word in _COUNTED if word in found}
-
-
-def _word(end: TaskFinished | StepFinished) -> str:
-    if end.status in ("failed", "unreachable"):
-        if end.ignored:
-            return "ignored"
-        if end.rescued:
-            return "rescued"
-    return end.status
 
 
 class HumanReport:
@@ -68,6 +41,7 @@ class HumanReport:
     verbosity   1: also skipped tasks with their reasons and all of a diff; 2: also the result of every step
     diff        show the differences that steps report
     retry       makes the command line that repeats the run on some hosts
+    patience    seconds after which a task is told although some hosts are still at it; those are told later
     """
 
     def __init__(
@@ -79,6 +53,7 @@ class HumanReport:
         diff: bool = False,
         progress: Progress | None = None,
         retry: Retry | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         self._out = out
         self._err = err
@@ -87,96 +62,127 @@ class HumanReport:
         self._progress = progress
         self._retry = retry
         self._record = Record()
-        self._group: _Group | None = None
-        self._address = ""
-        self._active: set[str] = set()
-        self._lost: list[HostLost] = []
+        self._groups = Groups(patience)
+        self._lost: dict[str, HostLost] = {}
         self._stuck: dict[str, HostStuck] = {}
+        self._lock = threading.RLock()
+        self._handlers = self._table()
+        if progress is not None:
+            progress.on_tick = self.tick
 
     def __call__(self, event: Event) -> None:
         """Take an event; writes whatever is complete by it."""
-        self._record(event)
         if self._progress is not None:
             self._progress(event)
-        if isinstance(event, (StepFinished, TaskFinished)):
-            self._step(event)
-        elif isinstance(event, HostLost):
-            self._active.discard(event.host)
-            self._lost.append(event)
-        elif isinstance(event, PlayStarted):
-            self._flush()
-            self._active = set(event.hosts)
-            self._play(event)
-        elif isinstance(event, Warned):
-            self._write_aside(self._err, [clean(event.diagnostic.render())], "warning")
-        elif isinstance(event, HandlerNotified) and self._verbosity:
-            maybe = "" if event.certain else " maybe"
-            text = f"  {clean(event.host)} notifies{maybe} {one_line(event.handler)} (because {one_line(event.because)})"
-            self._write_aside(self._out, [text], "dim")
-        elif isinstance(event, HostStuck) and event.aside:
-            self._flush()
-            self._stuck[event.host] = event
-            self._active.discard(event.host)
-            text = (
-                f"  {clean(event.host)} has not answered for {event.seconds:.0f} s in {one_line(event.task)}: set aside, the others go on"
-            )
-            self._write_aside(self._out, [text], "failed")
-        elif isinstance(event, (BatchFinished, PlayFinished)):
-            self._flush()
-        elif isinstance(event, RunFinished):
-            self._flush()
-            write_summary(self._out, self._record, self._stuck, self._retry)
-            self._out.flush()
+        with self._lock:
+            self._record(event)
+            handle = self._handlers.get(type(event))
+            if handle is not None:
+                handle(event)
 
-    def _write_aside(self, paper: Paper, lines: list[str], style: str) -> None:
-        with self._progress.aside() if self._progress is not None else nullcontext():
-            self._out.flush()
-            paper.lines(paper.paint(line, style) for line in lines)
-            paper.flush()
+    def _table(self) -> Mapping[type[Event], Callable[[Any], None]]:
+        return {
+            StepFinished: self._step,
+            TaskFinished: self._task_end,
+            HostLost: self._host_lost,
+            HostStuck: self._host_stuck,
+            PlayStarted: self._play,
+            Warned: self._warned,
+            HandlerNotified: self._notified,
+            BatchFinished: lambda event: self._flush(everything=True),
+            PlayFinished: lambda event: self._flush(everything=True),
+            RunFinished: self._finish,
+        }
+
+    def tick(self) -> None:
+        """Time has passed: tell what has waited long enough."""
+        with self._lock:
+            self._flush()
+
+    # What comes
+
+    def _step(self, event: StepFinished) -> None:
+        self._groups.add(event)
+
+    def _task_end(self, event: TaskFinished) -> None:
+        self._groups.add(event)
+        if event.status in ("failed", "unreachable") and word_of(event) == event.status:
+            self._groups.leave(event.host)
+        self._flush()
+
+    def _host_lost(self, event: HostLost) -> None:
+        self._lost[event.host] = event
+
+    def _host_stuck(self, event: HostStuck) -> None:
+        if not event.aside:
+            return
+        self._flush(everything=True)
+        self._stuck[event.host] = event
+        self._groups.leave(event.host)
+        text = f"{clean(event.host)} has not answered for {event.seconds:.0f} s in {one_line(event.task)}"
+        with self._writing():
+            self._out.line(self._out.paint(f"  {text}: set aside, the others go on", "failed"))
+
+    def _warned(self, event: Warned) -> None:
+        with self._writing():
+            self._err.line(self._err.paint(clean(event.diagnostic.render()), "warning"))
+            self._err.flush()
+
+    def _notified(self, event: HandlerNotified) -> None:
+        if self._verbosity:
+            maybe = "" if event.certain else " maybe"
+            text = f"  {clean(event.host)} notifies{maybe} {one_line(event.handler)} (because of {one_line(event.because)})"
+            with self._writing():
+                self._out.line(self._out.paint(text, "dim"))
 
     def _play(self, event: PlayStarted) -> None:
-        with self._progress.aside() if self._progress is not None else nullcontext():
+        self._flush(everything=True)
+        self._groups.begin(event.hosts)
+        with self._writing():
             hosts = clean(fold_hosts(event.hosts)) if event.hosts else "no hosts"
             self._out.line()
             title = self._out.paint(f"PLAY {one_line(event.play)}", "bold")
             self._out.line(f"{title} · {hosts}{self._out.paint(f' · {clean(place_of(event.source))}', 'dim')}")
+
+    def _finish(self, _event: RunFinished) -> None:
+        self._flush(everything=True)
+        with self._writing():
+            write_summary(self._out, self._record, self._stuck, self._retry)
+
+    # What is written
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """The live lines out of the way, and everything handed on at the end."""
+        if self._progress is None:
+            yield
+            self._out.flush()
+            return
+        with self._progress.aside():
+            yield
             self._out.flush()
 
-    def _step(self, event: StepFinished | TaskFinished) -> None:
-        address = event.address.partition("#")[0]
-        if self._group is None or address != self._address:
-            self._flush()
-            role = event.role if isinstance(event, StepFinished) else None
-            self._group = _Group(label_of(role, event.task), event.handler, event.action, clean(place_of(event.source)))
-            self._address = address
-        if isinstance(event, StepFinished):
-            self._group.steps.append(event)
-            return
-        self._group.ends.append(event)
-        if event.status in ("failed", "unreachable") and _word(event) == event.status:
-            self._active.discard(event.host)
-        if self._active and self._active <= {end.host for end in self._group.ends}:
-            self._flush()
-
-    def _flush(self) -> None:
-        group, self._group = self._group, None
-        self._address = ""
-        lost, self._lost = self._lost, []
-        if group is None and not lost:
-            return
-        with self._progress.aside() if self._progress is not None else nullcontext():
-            if group is not None:
+    def _flush(self, *, everything: bool = False) -> None:
+        """Write the tasks that are ready, each with the hosts that were lost in it."""
+        for group in self._groups.ready(everything=everything):
+            with self._writing():
                 self._write_group(group)
-            for one, hosts in lost_hosts(lost):
-                first, *rest = lost_lines(one, hosts)
-                self._out.line(self._out.paint(first.replace(": ", " unreachable: ", 1), "unreachable"))
-                self._out.lines(rest)
-            for one in lost:
-                if one.ignored:
-                    self._out.line(self._out.paint(f"  {clean(one.host)} unreachable (ignored): {one_line(one.message)}", "dim"))
-            self._out.flush()
+                self._write_lost([self._lost.pop(host) for host in group.ends if host in self._lost])
+        if everything and self._lost:
+            with self._writing():
+                self._write_lost(list(self._lost.values()))
+            self._lost.clear()
 
-    def _write_group(self, group: _Group) -> None:
+    def _write_lost(self, lost: list[HostLost]) -> None:
+        for one, hosts in lost_hosts(lost):
+            first, *rest = lost_lines(one, hosts)
+            self._out.line(self._out.paint(first.replace(": ", " unreachable: ", 1), "unreachable"))
+            self._out.lines(rest)
+        for one in lost:
+            if one.ignored:
+                self._out.line(self._out.paint(f"  {clean(one.host)} unreachable (ignored): {one_line(one.message)}", "dim"))
+
+    def _write_group(self, group: Group) -> None:
         counts = group.counts()
         details = self._details(group)
         if set(counts) <= {"skipped"} and not details and not self._verbosity:
@@ -187,13 +193,13 @@ class HumanReport:
         quiet = set(counts) <= {"ok", "skipped"} and not details
         shown = self._out.paint(left, "dim" if quiet else "bold")
         self._out.spread(shown, painted, left_width=len(left), right_width=len(right))
-        everyone = {end.host for end in group.ends}
+        everyone = self._groups.hosts | set(group.ends)
         for lines, hosts in details:
             if set(hosts) != everyone:
                 self._out.line(f"  {clean(fold_hosts(hosts))}")
             self._out.lines(f"    {line}" for line in lines)
 
-    def _details(self, group: _Group) -> list[tuple[tuple[str, ...], list[str]]]:
+    def _details(self, group: Group) -> list[tuple[tuple[str, ...], list[str]]]:
         """What is worth saying, with the hosts it holds for: hosts with equal lines come together."""
         by_host: dict[str, list[str]] = {}
         for step in group.steps:
@@ -215,7 +221,8 @@ class HumanReport:
         if step.status == "failed":
             lines += self._failure(step, shown, result, item)
         else:
-            lines += change_lines(shown, paper)
+            if step.status != "ok" or self._verbosity:  # a step that is ok may have refreshed a package index, and no more
+                lines += change_lines(shown, paper)
             if step.action == "debug" and step.status != "skipped":
                 lines += message_lines(shown, result)
             elif step.status == "changed" and not step.changes:
@@ -234,7 +241,7 @@ class HumanReport:
         return lines
 
     def _failure(self, step: StepFinished, shown: Mapping[str, Any], result: Mapping[str, Any], item: str) -> list[str]:
-        word = _word(step)
+        word = word_of(step)
         label = step.status if word == step.status else f"{step.status} ({word})"
         lines = [f"{self._out.paint(label, _PAINT.get(word, word))}{item}: {headline(shown, result)}"]
         if word != step.status and not self._verbosity:

@@ -12,7 +12,7 @@ from provisioner.report.text import Paper, clean, one_line, plural, width_of
 
 def write_plan(paper: Paper, document: Mapping[str, Any], *, full: bool = False, diff: bool = False, banner: str = "") -> None:
     """Write a ``provision.plan/1`` document; ``full`` also shows what needs nothing, ``banner`` is a remark to put first."""
-    view = PlanView(document, full=full)
+    view = PlanView(document, full=full, diffs=diff)
     if banner:
         paper.line(paper.paint(clean(banner), "warning"))
         paper.line()

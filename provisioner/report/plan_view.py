@@ -35,6 +35,8 @@ class PlanView:
 
     document: Mapping[str, Any]
     full: bool = False
+    diffs: bool = False
+    """Whether differences inside files are shown, so that hosts with different ones stand apart."""
     groups: list[HostGroup] = field(default_factory=list)
     idle: list[str] = field(default_factory=list)
     """Hosts with nothing to do."""
@@ -50,9 +52,15 @@ class PlanView:
             if not any(step["status"] not in _QUIET for step in steps) and host not in lost:
                 self.idle.append(host)
             if shown:
-                key = json.dumps([_comparable(step) for step in shown], sort_keys=True, default=str)
+                key = json.dumps([self._comparable(step) for step in shown], sort_keys=True, default=str)
                 grouped.setdefault(key, HostGroup([], shown)).hosts.append(host)
         self.groups = list(grouped.values())
+
+    def _comparable(self, step: Mapping[str, Any]) -> dict[str, Any]:
+        """What makes plans of two hosts different for a reader: what is shown of their steps."""
+        kept = {key: value for key, value in step.items() if key not in ("host", "seconds", "address", "changes", "diffs")}
+        kept["changes"] = [str(describe(change, planned=True)) for change in step.get("changes", ())]
+        return {**kept, "diffs": step.get("diffs", ())} if self.diffs else kept
 
     def lost_hosts(self) -> list[str]:
         """Hosts that could not be planned."""
@@ -95,10 +103,6 @@ class PlanView:
             f"{text} on {clean(fold_hosts(hosts))}{f' (because {_bare(because)})' if because else ''}"
             for (text, because), hosts in found.items()
         ]
-
-
-def _comparable(step: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in step.items() if key not in ("host", "seconds", "address")}
 
 
 def _consequence(change: Mapping[str, Any]) -> str:
@@ -147,7 +151,7 @@ def step_notes(step: Mapping[str, Any]) -> list[tuple[str, str]]:
         notes.append(("ok", f"not needed{item}: {said}" if said and step.get("action") in _COMMANDS else f"ok{item}"))
     elif status == "changed" and not step.get("changes"):
         notes.append(("change", f"~{item} {one_line(str(step.get('msg') or '')) or 'changed'}"))
-    if step.get("handler") and reason and status in ("changed", "maybe"):
+    if step.get("handler") and reason and status == "changed":
         notes.append(("dim", f"because {_bare(reason)}"))
     return notes
 

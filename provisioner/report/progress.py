@@ -49,6 +49,8 @@ class Progress:
         self._done: set[str] = set()
         self._said: dict[str, str] = {}
         self._stuck: dict[str, float] = {}
+        self.on_tick: Callable[[], None] | None = None
+        """Called about once a second while a run goes on, from a thread of this display."""
 
     def __call__(self, event: Event) -> None:
         """Take note; draws nothing by itself."""
@@ -112,15 +114,21 @@ class Progress:
             yield
 
     def _tick(self) -> None:
-        pause = 0.3 if self._live else self._heartbeat  # a run that is over at once never flickers
+        pause = 0.3 if self._live else min(1.0, self._heartbeat)  # a run that is over at once never flickers
+        ticked = beaten = time.monotonic()
         while not self._stop.wait(pause):
+            now = time.monotonic()
+            if self.on_tick is not None and now - ticked >= 1.0:
+                ticked = now
+                self.on_tick()
             with self._lock:
                 if self._stop.is_set() or not self._task:
                     continue
                 if self._live:
                     pause = 0.1
                     self._draw()
-                else:
+                elif now - beaten >= self._heartbeat:
+                    beaten = now
                     self._paper.lines(self._lines("…"))
                     self._paper.flush()
 

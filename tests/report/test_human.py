@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -151,10 +152,48 @@ def test_a_host_that_does_not_answer_is_named() -> None:
     assert "--limit gpu02" in text
 
 
-def test_a_late_host_opens_the_task_again() -> None:
-    late: StepFinished = step("gpu03", "pin the branch")
-    events = run([fleet("ok", "pin the branch", "gpu01", "gpu02"), fleet("ok", "next", "gpu01", "gpu02", line=12), [late, end(late)]])
-    assert shown(events).count("TASK pin the branch") == 2
+def late_run() -> list[Event]:
+    late: StepFinished = step("gpu03", "pin the branch", "changed", changes=(MOTD,))
+    early = fleet("changed", "pin the branch", "gpu01", "gpu02", changes=(MOTD,))
+    return run([early, fleet("ok", "next", "gpu01", "gpu02", line=12), [late, end(late)], fleet("ok", "next", "gpu03", line=12)])
+
+
+def test_a_task_is_told_once_when_all_hosts_are_through_with_it() -> None:
+    text = shown(late_run())
+    assert [line.split("  ")[0] for line in text.splitlines() if line.startswith("TASK")] == ["TASK pin the branch", "TASK next"]
+    assert text.count("/etc/motd") == 1
+
+
+def test_after_some_waiting_it_is_told_without_the_late_hosts_and_those_are_named() -> None:
+    stream = io.StringIO()
+    report = HumanReport(Paper(stream, width=80), Paper(stream), patience=60)
+    for event in late_run():
+        if isinstance(event, StepFinished) and event.host == "gpu03":
+            report._groups._patience = 0
+            report.tick()
+        report(event)
+    text = stream.getvalue()
+    assert text.count("TASK pin the branch") == 2
+    assert "  gpu[01-02]\n    + /etc/motd" in text
+    assert "  gpu03\n    + /etc/motd" in text
+
+
+def test_hosts_that_take_no_part_in_a_task_do_not_hold_it_up() -> None:
+    only = fleet("changed", "only there", "gpu01", changes=(MOTD,))
+    events = run([only, fleet("ok", "for all", line=12)])
+    text = shown(events[:-2])
+    assert "TASK only there" in text
+    assert "TASK for all" in text
+
+
+def test_waiting_long_enough_is_noticed_without_any_event() -> None:
+    stream = io.StringIO()
+    report = HumanReport(Paper(stream), Paper(stream), patience=0.01)
+    for event in late_run()[:5]:
+        report(event)
+    time.sleep(0.02)
+    report.tick()
+    assert "TASK pin the branch" in stream.getvalue()
 
 
 @pytest.mark.parametrize("count", [1, 3])
