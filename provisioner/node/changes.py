@@ -77,6 +77,22 @@ class MakeFifo(Change):
     mode: int | None = None
 
 
+class Unpack(Change):
+    """Unpack an archive into the directory ``target``: see ``archives``.
+
+    archive: its path, or its content. flags: tar's options, or ["zip"]. members: what comes out, each the fields of a
+    ``archives.Member``. mode, owner, group: for all of it instead of what the archive says.
+    """
+
+    KIND = "unpack"
+    archive: Any
+    flags: tuple[str, ...] = ()
+    members: tuple[dict[str, Any], ...] = ()
+    mode: str | None = None
+    owner: str | None = None
+    group: str | None = None
+
+
 class Remove(Change):
     """Remove a path and everything below it."""
 
@@ -245,6 +261,7 @@ KINDS: dict[str, type[Change]] = {
         MakeLink,
         MakeHardLink,
         MakeFifo,
+        Unpack,
         Remove,
         SetMode,
         SetOwner,

@@ -35,6 +35,11 @@ class WebParams(Params):
     use_gssapi: bool = option("Kerberos authentication; needs a library that nodes do not have.", False)
 
 
+def web(**given: Any) -> WebParams:
+    """The parameters of a request that no person wrote."""
+    return WebParams(**given)
+
+
 class Answer:
     """What a server said. ``body`` is read whole; ``status`` is the number, also of failures."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from .changes import Change, Reboot, Request, RunCommand, SetValue
+from .changes import Change, Reboot, Request, RunCommand, SetValue, Unpack
 from .faults import Fail
 from .live_accounts import LiveAccounts
 from .live_files import LiveFiles
@@ -88,6 +88,11 @@ class Live(LiveFiles, LiveAccounts, LivePackages, LiveUnits):
 
     def _request(self, change: Request) -> Any:
         return change.perform()
+
+    def _unpack(self, change: Unpack) -> None:
+        from .archives import unpack
+
+        unpack(self, change)
 
     # -- keyed values --------------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ PATH_KINDS = {
     "make_link",
     "make_hard_link",
     "make_fifo",
+    "unpack",
     "remove",
     "set_mode",
     "set_owner",

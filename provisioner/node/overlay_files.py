@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .changes import MakeDirectory, MakeFifo, MakeHardLink, MakeLink, Remove, SetMode, SetOwner, SetTimes, WriteFile
+    from .changes import MakeDirectory, MakeFifo, MakeHardLink, MakeLink, Remove, SetMode, SetOwner, SetTimes, Unpack, WriteFile
     from .ports import Reader
 
 LINK_LIMIT = 40
@@ -284,6 +284,29 @@ class OverlayFiles:
         said = self._defaults(None, None, change.target)
         mode = change.mode if change.mode is not None else 0o644
         self._put(change.target, Entry(FileState(kind="fifo", mode=mode, **said), self._serial))
+
+    def _fold_unpack(self, change: Unpack) -> None:
+        from .archives import foreseen
+
+        if isinstance(change.before, Unknown):
+            self._marks[change.target] = (self._serial, change.before.because)
+            self._serial += 1
+        reader: Any = self
+        for path, state, content in foreseen(reader, change):
+            self._parents(os.path.dirname(path), state)
+            known = self._look_quietly(path)
+            if state.kind == "directory" and known is not None and known.kind == "directory":
+                self._alter(path, mode=state.mode, owner=state.owner, uid=state.uid, group=state.group, gid=state.gid)
+            else:
+                self._put(path, Entry(state, self._serial, content=content, fresh=state.kind == "directory"))
+
+    def _parents(self, path: str, like: FileState) -> None:
+        """Directories on the way that an archive does not list, and that are made all the same."""
+        for folder in reversed(_upwards(path)):
+            if self._look_quietly(folder) is None:
+                said = self._defaults(None, None, folder)
+                state = like.evolve(kind="directory", mode=0o777 & ~self._base.umask(), target="", size=0, nlink=2, **said)
+                self._put(folder, Entry(state, self._serial, fresh=True))
 
     def _fold_remove(self, change: Remove) -> None:
         prefix = change.target + "/"

@@ -73,7 +73,10 @@ class Record:
     __fields__: dict[str, Option] = {}
 
     def __init_subclass__(cls) -> None:
-        fields = dict(cls.__fields__)
+        fields: dict[str, Option] = {}
+        for base in cls.__bases__:
+            for name, known in getattr(base, "__fields__", {}).items():
+                fields.setdefault(name, known)
         for name in cls.__dict__.get("__annotations__", ()):
             if name.startswith("__") or name.isupper():
                 continue

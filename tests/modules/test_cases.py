@@ -3,7 +3,7 @@
 A case, with ``W`` in any text standing for the folder:
 
     - name: an existing line is replaced
-      given: {a.conf: "opt=1\\n"}                # files; a mapping gives content, mode, link, directory: true
+      given: {a.conf: "opt=1\\n"}                # files; a mapping gives content, mode, link, directory: true, or archive: FORMAT
       params: {path: W/a.conf, regexp: "^opt=", line: opt=2}
       changes: [write_file W/a.conf]            # kind and target of each change, in order
       result: {msg: line replaced}              # a part of the return values
@@ -28,6 +28,7 @@ import yaml
 
 from provisioner.node.session import Session, find_module
 from provisioner.schema.convert import coerce
+from tests.modules import archives
 
 CASES = Path(__file__).parent / "cases"
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="modules act as root")
@@ -59,6 +60,8 @@ def prepare(root: Path, given: dict[str, Any]) -> None:
         entry = content if isinstance(content, dict) else {"content": content}
         if entry.get("directory"):
             path.mkdir(exist_ok=True)
+        elif "archive" in entry:
+            archives.make(path, entry["archive"], entry["members"])
         elif "link" in entry:
             path.symlink_to(placed(entry["link"], str(root)))
             continue
