@@ -19,7 +19,7 @@ class PackageParams(Params):
     """Parameters of ``package``."""
 
     name: list[str] = option("The packages.", aliases=("pkg",))
-    state: str = option("What they shall be: present, absent, latest, or a word of the package manager.")
+    state: str = option("What they shall be: present, absent, latest, or a word of the package manager.", "present")
     use: str = option("Which package manager; found out by default.", "auto")
     options: dict[str, Any] = option("Further parameters go to the package manager's own module.", {}, kind="raw")
 
