@@ -98,7 +98,8 @@ def ssh(node: str, command: tuple[str, ...], name: str | None) -> None:
 
     if shutil.which("ssh") is None:
         raise UsageError("ssh is not installed", help="apt install openssh-client")
-    sys.exit(operations.ssh(name or _lab_of(node), node, command))
+    words = command[1:] if command[:1] == ("--",) else command
+    sys.exit(operations.ssh(name or _lab_of(node), node, words))
 
 
 def _lab_of(node: str) -> str:

@@ -101,7 +101,7 @@ def _with_limits(lab: Lab, count: int) -> Lab:
 
 def _bring_up(lab: Lab, engine: Backend, root: Path, base: Path, count: int, say: Progress) -> Lab:
     """Remove what is surplus, start what is missing, wait for all, write the lists."""
-    alive = {node.index: node for node in lab.nodes if node.index <= count and engine.running(lab, node) and _usable(lab, node, engine)}
+    alive = _usable(lab, engine, [node for node in lab.nodes if node.index <= count])
     public_key = keys.ensure_user_key(lab)
     private: dict[int, str] = {}
     nodes: list[Node] = []
@@ -132,9 +132,17 @@ def _bring_up(lab: Lab, engine: Backend, root: Path, base: Path, count: int, say
     return lab
 
 
-def _usable(lab: Lab, node: Node, engine: Backend) -> bool:
-    """Whether a node from an earlier ``up`` still lets its user in; one that is just rebooting gets the time for it."""
-    return not _refusal(lab, node, time.monotonic() + 10, engine)
+def _usable(lab: Lab, engine: Backend, nodes: Sequence[Node]) -> dict[int, Node]:
+    """Those nodes of an earlier ``up`` that still let their user in; one that is just rebooting gets the time for it."""
+    end = time.monotonic() + 10
+    found: dict[int, Node] = {}
+
+    def check(node: Node) -> None:
+        if engine.running(lab, node) and not _refusal(lab, node, end, engine):
+            found[node.index] = node
+
+    _each(nodes, check)
+    return found
 
 
 def _each(nodes: Sequence[Node], action: Callable[[Node], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ import pytest
 
 from provisioner import lab
 from provisioner.errors import ProvisionError, UsageError
-from provisioner.lab import backends, cgroups, operations, state
+from provisioner.lab import backends, cgroups, model, operations, state
 
 pytestmark = [pytest.mark.nodes, pytest.mark.skipif(os.geteuid() != 0, reason="lab nodes need root"), pytest.mark.timeout(300)]
 
@@ -139,16 +140,11 @@ def test_a_powered_off_node_is_made_afresh(name: str) -> None:
 
 
 def test_the_port_of_the_repository_is_taken(name: str) -> None:
-    import socket
-
-    from provisioner.lab.model import REPOSITORY_PORT
-
+    taken = {known.name: known.network for known in lab.list_labs()}
+    gateway = f"10.213.{model.choose_network(name, taken)}.254"
     with socket.socket() as other:
-        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            other.bind(("0.0.0.0", REPOSITORY_PORT))
-        except OSError:
-            pytest.skip("another lab runs here, its server has the port")
+        other.setsockopt(socket.SOL_IP, 15, 1)  # IP_FREEBIND: the address comes with the lab
+        other.bind((gateway, model.REPOSITORY_PORT))
         other.listen()
         with pytest.raises(ProvisionError, match="cannot listen"):
             lab.up(1, name=name)
