@@ -34,15 +34,16 @@ def lint(paths: Iterable[Path | str], context: LoadContext) -> Diagnostics:
     The problems are in the context's diagnostics too. Folders are walked; ``molecule`` and installed collections are left out.
     """
     context.linting = True
+    loader = Loader(context)
     seen: set[Path] = set()
     for path in map(Path, paths):
         if not path.exists():
             context.diagnostics.error(f"there is no {path}", Span(str(path)), help="correct the name", code="missing-file")
         elif path.is_dir():
             survey(path, context)
-            _folder(path, context, seen)
+            _folder(path, loader, seen)
         else:
-            _file(path, context, explicit=True)
+            _file(path, loader, explicit=True)
     return context.diagnostics
 
 
@@ -86,22 +87,22 @@ def _role_names(entry: Any) -> list[str]:
     return [*names, *(name.rstrip("/").rpartition("/")[2].removesuffix(".git") for name in names)]
 
 
-def _folder(folder: Path, context: LoadContext, seen: set[Path]) -> None:
+def _folder(folder: Path, loader: Loader, seen: set[Path]) -> None:
     real = folder.resolve()
     if real in seen:
         return
     seen.add(real)
-    context.enter(folder)
+    loader.context.enter(folder)
     if is_role(folder):
-        _role(folder, context)
+        _role(folder, loader)
         return
     for child in sorted(folder.iterdir()):
         if child.name in _SKIPPED or child.name.startswith("."):
             continue
         if child.is_dir():
-            _folder(child, context, seen)
+            _folder(child, loader, seen)
         elif child.suffix in (".yml", ".yaml") and (folder.name in _VARIABLE_FOLDERS or _like_a_playbook(child)):
-            _file(child, context, explicit=False)
+            _file(child, loader, explicit=False)
 
 
 def _like_a_playbook(path: Path) -> bool:
@@ -109,13 +110,12 @@ def _like_a_playbook(path: Path) -> bool:
     return _PLAY.search(path.read_text("utf-8", "replace")) is not None
 
 
-def _file(path: Path, context: LoadContext, *, explicit: bool) -> None:
+def _file(path: Path, loader: Loader, *, explicit: bool) -> None:
     """A file on its own: in a walk over a folder only playbooks and variables are looked at, tasks are reached through them."""
-    loader = Loader(context)
     document = loader.files.document(path)
     kind = kind_of_file(document.data)
     if kind == "playbook" or (explicit and kind == "other" and document.data is not None):
-        playbook(loader.load_playbook(path), context)
+        playbook(loader.load_playbook(path), loader.context)
     elif kind == "tasks" and explicit:
         role = _role_of(path)
         loader.begin_play()
@@ -124,7 +124,7 @@ def _file(path: Path, context: LoadContext, *, explicit: bool) -> None:
             loaded = loader.roles.load(Use(role.name, Span(str(path))), scope, role)
             scope = replace(scope, role=loaded.source if loaded else None)
         entries = loader.tasks.entries(document.data, document.places, scope)
-        _entries(entries, context)
+        _entries(entries, loader.context)
 
 
 def _role_of(path: Path) -> Path | None:
@@ -135,9 +135,8 @@ def _role_of(path: Path) -> Path | None:
     return None
 
 
-def _role(folder: Path, context: LoadContext) -> None:
+def _role(folder: Path, loader: Loader) -> None:
     """Every file of tasks and handlers of a role, whether main uses it or not."""
-    loader = Loader(context)
     loader.begin_play()
     home = folder.parent.parent if folder.parent.name == "roles" else folder.parent
     scope = Scope(str(folder / "meta"), home, sure=False)
@@ -156,7 +155,7 @@ def _role(folder: Path, context: LoadContext) -> None:
     roles = [*role.with_dependencies(), *reached.roles, *loader.imported_roles]
     names = handler_names(roles, [*handlers, *reached.handlers], open=reached.open)
     check_notify(walk((*entries, *handlers, *reached.entries)), names, loader, certain=False)
-    _entries(tuple(entries), context)
+    _entries(tuple(entries), loader.context)
 
 
 def playbook(loaded: Playbook, context: LoadContext) -> None:

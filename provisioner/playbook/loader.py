@@ -6,7 +6,7 @@ All problems of a load are in ``LoadContext.diagnostics``; loads during a run ra
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,11 @@ class Loader:
         self.files = Files(context)
         self.actions = ActionReader(context)
         self.tasks = TaskReader(context, self.actions, TaskChecks(context, self.actions), self)
-        self.roles = RoleLoader(context, self.files, self.tasks)
+        self.roles = RoleLoader(context, self.files, self.tasks, self.once)
         self._imported: list[Role] = []
         self._lock = threading.RLock()
         self._loaded: dict[tuple[Any, ...], Any] = {}
+        self._remembered: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...], tuple[Role, ...]]] = {}
 
     def load_playbook(self, path: Path | str) -> Playbook:
         """A playbook with everything it imports. Problems go to the context; what could be read is returned in any case."""
@@ -127,6 +128,20 @@ class Loader:
         self._imported.clear()
         self.roles.missed = False
         self.tasks.includes.clear()
+
+    def once(self, key: tuple[Any, ...], load: Callable[[], Any]) -> Any:
+        """In a lint, where many plays use the same roles: load only the first time, and gather for the play what was gathered then."""
+        if not self.context.linting:
+            return load()
+        if key in self._remembered:
+            result, includes, roles = self._remembered[key]
+            self.tasks.includes += includes
+            self._imported += roles
+            return result
+        first_include, first_role = len(self.tasks.includes), len(self._imported)
+        result = load()
+        self._remembered[key] = (result, tuple(self.tasks.includes[first_include:]), tuple(self._imported[first_role:]))
+        return result
 
     @property
     def imported_roles(self) -> tuple[Role, ...]:

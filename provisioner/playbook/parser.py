@@ -105,7 +105,8 @@ class PlaybookReader:
             tags = (*tags, *str(variables.pop("tags")).split(","))
         if has_template(name):
             try:
-                name = self._loader.rendered(name, {**around.vars, **variables})
+                known = {"playbook_dir": str(path.parent.absolute()), **around.vars, **variables}
+                name = self._loader.rendered(name, known)
             except (ProvisionError, UnknownValueError, LookupError) as error:
                 why = error.message if isinstance(error, ProvisionError) else f"it needs {error}"
                 help_ = "give its variables with -e"

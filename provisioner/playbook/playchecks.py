@@ -83,7 +83,9 @@ def _follow_tasks(task: Task, scope: Scope, loader: Loader, reached: Reached, se
     seen.add(key)
     inner = replace(scope, sure=scope.sure and not _doubtful(task)).entering(str(path))
     document = loader.files.document(path)
-    entries = loader.tasks.entries(document.data, document.places, inner, "handlers" if scope.handlers else "tasks")
+    what = "handlers" if scope.handlers else "tasks"
+    remembered = ("tasks", str(path), id(scope.role), scope.handlers, inner.sure, inner.tolerated, str(scope.folder), str(scope.defaults))
+    entries = loader.once(remembered, lambda: loader.tasks.entries(document.data, document.places, inner, what))
     reached.entries += entries
     if scope.handlers:
         reached.handlers += entries

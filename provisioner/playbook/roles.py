@@ -81,13 +81,17 @@ class _Meta:
     specs: Mapping[str, Any] = field(default_factory=dict)
 
 
+Once = Callable[[tuple[Any, ...], Callable[[], Any]], Any]
+
+
 class RoleLoader:
     """Finds and loads roles; files are parsed once, each use is built anew, since its parameters differ."""
 
-    def __init__(self, context: LoadContext, files: Files, tasks: TaskReader) -> None:
+    def __init__(self, context: LoadContext, files: Files, tasks: TaskReader, once: Once) -> None:
         self._context = context
         self._files = files
         self._tasks = tasks
+        self._once = once
         self._metas: dict[Path, _Meta] = {}
         self.missed = False
         """Whether a role of the current play was not found, so that not all handlers are known."""
@@ -137,6 +141,12 @@ class RoleLoader:
             circle = " → ".join([item[5:] for item in scope.chain if item.startswith("role ")] + [str(path)])
             self._context.diagnostics.error(f"role {use.name!r} needs itself", use.span, why=circle, help="break the circle", code="circle")
             return None
+        surroundings = (scope.folder, scope.sure, scope.tolerated, scope.collections, scope.defaults, id(scope.role), scope.notify)
+        key = ("role", path, use.key(), use.repeatable, *surroundings)
+        loaded: Role = self._once(tuple(map(str, key)), lambda: self._loaded(use, scope, path, collection, marker))
+        return loaded
+
+    def _loaded(self, use: Use, scope: Scope, path: Path, collection: str | None, marker: str) -> Role:
         self._context.enter(path)
         meta = self._meta(path)
         source = self._source(use, path, collection, meta, scope)

@@ -38,8 +38,8 @@ _PREFIXES = """
 acme_ aci_ apache2_ aruba_ asa_ aws_ azure_rm_ bigip_ ce_ cloudformation consul_ cs_ digital_ocean docker_ ec2 ecs_ efs elasticache
 elb_ eos_ f5_ fortios_ gce gcp_ gitlab_ gluster_ grafana_ hcloud_ hetzner_ iam iam_ idrac_ infini_ influxdb_ ios_ ipa_ ipmi_ jenkins_
 junos_ k8s keycloak_ kubevirt_ lambda_ ldap_ linode lxd_ mongodb_ mysql_ na_ netapp_ netbox_ nios_ nxos_ ome_ one_ openssl_ openstack_
-os_ ovirt_ panos_ podman_ postgresql_ proxmox proxysql_ purefa_ rabbitmq_ rax redfish_ redis_ rds_ route53 s3_ sensu_ sns_ sqs_ ucs_
-udm_ utm_ vmware_ vsphere_ vultr_ vyos_ win_ xenserver_ zabbix_ zfs_ zuul_
+os_ ovirt_ panos_ podman_ postgresql_ proxmox proxysql_ purefa_ python_requirements_ rabbitmq_ rax redfish_ redis_ rds_ route53 s3_
+sensu_ sns_ sqs_ ucs_ udm_ utm_ vmware_ vsphere_ vultr_ vyos_ win_ xenserver_ zabbix_ zfs_ zuul_
 """
 _FAMILIES = tuple(_PREFIXES.split())
 """How names of modules begin that belong to families too large to list."""
