@@ -143,6 +143,13 @@ class Batch:
         """Settle from the head of the queue as far as outcomes are known."""
         while self._items and self._items[0].ready:
             self._settle(self._items.popleft())
+        self._announce()
+
+    def _announce(self) -> None:
+        """Say which task is at work now: the one at the head of the queue."""
+        if self._items:
+            job, walk = self._items[0].job, self._walk
+            walk.run.notes.started(job, walk.play.label, (*walk.play.order, *job.place))
 
     def _send(self) -> None:
         """One round trip: all steps that are queued, until the first that fails."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -108,6 +109,7 @@ class Job:
     facts_of: HostState | None = None
     """Whose facts the task's facts become, when that is not the host itself (``delegate_facts``)."""
     announced: bool = False
+    labels: Counter[str] = field(default_factory=Counter)
     expected: tuple[str | None, bool] | None = None
     """The registered name and whether facts are marked as on their way on behalf of this task."""
     tolerated: bool | None = None
@@ -117,6 +119,14 @@ class Job:
     def open(self) -> bool:
         """Whether a verdict is missing."""
         return not self.complete or len(self.verdicts) < len(self.items)
+
+    def item_address(self, label: str | None) -> str:
+        """The address of an item; equal labels are numbered."""
+        if label is None:
+            return self.address
+        self.labels[label] += 1
+        count = self.labels[label]
+        return f"{self.address}#{label}" if count == 1 else f"{self.address}#{label}~{count}"
 
     def apply(self, host: HostState, effect: Effect) -> None:
         """Change the host's variables on behalf of this task."""

@@ -14,7 +14,6 @@ from provisioner.engine.jobs import Item, Job
 from provisioner.engine.loops import item_extra, label_of, loop_items, round_variables
 from provisioner.engine.outcome import NodeCall, Outcome, Work
 from provisioner.engine.settings import StepSettings, step_settings
-
 from provisioner.engine.truth import as_bool, as_number
 from provisioner.engine.verdict import never_fails
 from provisioner.errors import ProvisionError
@@ -181,10 +180,7 @@ class TaskLife:
         loop = self.task.loop
         if items is not None and loop is not None:
             self._enter_loop(item, loop, items, index)
-        if item.label is not None:
-            item.address = f"{job.address}#{item.index + 1 if job.no_log else item.label}"
-        else:
-            item.address = job.address
+        item.address = job.item_address(None if item.label is None else str(item.index + 1) if job.no_log else item.label)
         return item
 
     def _enter_loop(self, item: Item, loop: Loop, items: Sequence[Any], index: int) -> None:

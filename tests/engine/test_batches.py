@@ -62,7 +62,10 @@ def test_a_failure_takes_back_what_was_prepared_ahead(one: Project) -> None:
         - {name: later, command: y, register: later}
       rescue:
         - name: look
-          debug: {msg: "{{ r is defined }} {{ k | default('old') }} {{ later is defined }} {{ ansible_failed_result.rc }} {{ ansible_failed_task.name }}"}
+          debug:
+            msg: >-
+              {{ r is defined }} {{ k | default('old') }} {{ later is defined }}
+              {{ ansible_failed_result.rc }} {{ ansible_failed_task.name }}
 """
     )
     assert ran.shown() == ["h1 command failed", "h1 look ok"]
