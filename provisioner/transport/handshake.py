@@ -57,7 +57,8 @@ def run_raw(stream: Stream, start: Start, target: Target, timeout: float | None,
         piece = feeder.receive(0.2)
         if _answer(feeder, start, target, False, patience):
             end = run_plainly(stream, b"", timeout)
-            if PASSWORD_WRONG.search(end.stderr.decode("utf-8", "replace")) and end.rc and not end.stdout:
+            again = any(prompt in end.stderr for prompt in start.prompts)
+            if end.rc and not end.stdout and (again or PASSWORD_WRONG.search(end.stderr.decode("utf-8", "replace"))):
                 raise _wrong_password(target)
             return end
         if piece is None or piece:

@@ -168,6 +168,12 @@ class SshStream:
             return None
         return self._channel.exit_status
 
+    def interrupt(self) -> None:
+        """See ``Stream.interrupt``. Old servers do not know how to."""
+        request = self._connection.request(self._channel, "signal")
+        request.add_string("TERM")
+        self._link.tell(request)
+
     def trouble(self) -> str:
         """See ``Stream.trouble``. Asks the server for a sign of life when it has been silent, and believes only an answer."""
         settings, now = self._connection.settings, time.monotonic()
@@ -238,14 +244,20 @@ class Connection:
                 help="look at MaxSessions and ForceCommand in the node's sshd_config",
             ) from None
         stream = SshStream(self, channel)
-        request = paramiko.Message()
-        request.add_byte(cMSG_CHANNEL_REQUEST)
-        request.add_int(channel.remote_chanid)
-        request.add_string("exec")
-        request.add_boolean(False)
+        request = self.request(channel, "exec")
         request.add_string(command)
         self.link.tell(request)
         return stream
+
+    @staticmethod
+    def request(channel: paramiko.Channel, kind: str) -> paramiko.Message:
+        """The head of a request on a channel that wants no answer."""
+        request = paramiko.Message()
+        request.add_byte(cMSG_CHANNEL_REQUEST)
+        request.add_int(channel.remote_chanid)
+        request.add_string(kind)
+        request.add_boolean(False)
+        return request
 
     def close(self) -> None:
         """Close everything, from the far end to the near one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import threading
 import time
@@ -38,6 +39,10 @@ class Stream(Protocol):
 
     def exit_code(self, timeout: float) -> int | None:
         """How the process ended, or None when that is not known in time."""
+        ...
+
+    def interrupt(self) -> None:
+        """Ask the process and its children to end; a process of another user may not heed it."""
         ...
 
     def trouble(self) -> str:
@@ -115,6 +120,13 @@ class ProcessStream:
         except subprocess.TimeoutExpired:
             return None
 
+    def interrupt(self) -> None:
+        """See ``Stream.interrupt``."""
+        try:
+            os.killpg(self._process.pid, signal.SIGTERM)
+        except (ProcessLookupError, PermissionError):
+            pass  # it has ended, or is somebody else's by now
+
     def trouble(self) -> str:
         """See ``Stream.trouble``: a process on this machine is either there or not."""
         return ""
@@ -186,7 +198,7 @@ class Feeder:
 
 
 def run_plainly(stream: Stream, stdin: bytes, timeout: float | None, out: bytes = b"", err: bytes = b"") -> Executed:
-    """Take a plain command's whole output and its exit code; one that runs over its time is let go of."""
+    """Take a plain command's whole output and its exit code; one that runs over its time is told to end."""
     outputs, errors = [out], [err]
     rest = memoryview(stdin)
     until = None if timeout is None else time.monotonic() + timeout
@@ -197,7 +209,8 @@ def run_plainly(stream: Stream, stdin: bytes, timeout: float | None, out: bytes 
         if trouble:
             raise HostUnreachable(trouble)
         if until is not None and time.monotonic() >= until:
-            return Executed(-9, b"".join(outputs), b"".join(errors), timed_out=True)
+            stream.interrupt()
+            return Executed(-15, b"".join(outputs), b"".join(errors), timed_out=True)
         if rest:
             rest = rest[stream.send(rest, 0.0) :]
             if not rest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -102,6 +103,27 @@ def test_greeting(node: Node) -> None:
     assert (info.uid, info.hostname) == (os.geteuid(), os.uname().nodename)
     assert info.python.startswith("3.")
     assert info.pending == ()
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"])
+def test_any_python_from_the_oldest_on(version: str) -> None:
+    found = [shutil.which(f"python{version}"), *map(str, Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"))]
+    usable = [path for path in found if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0]
+    if not usable:
+        pytest.skip(f"no Python {version} here")
+    agent = Connector(source_of)(Target("here", "local", python=usable[0]), "plan")
+    assert agent.info.python.startswith(f"{version}.")
+    assert run(agent, probe("shell", "echo fine"))[0].result["stdout"] == "fine\n"
+    agent.close()
+
+
+@pytest.mark.parametrize("version", ["2.7", "3.6", "3.8"])
+def test_an_older_python_is_refused(version: str) -> None:
+    found = [*map(str, Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"))]
+    if not found:
+        pytest.skip(f"no Python {version} here")
+    with pytest.raises(HostUnreachable, match=rf"the node's Python is too old: .* is {version}"):
+        Connector(source_of)(Target("here", "local", python=found[0]), "plan")
 
 
 def test_steps_run_in_one_process_in_order(node: Node) -> None:

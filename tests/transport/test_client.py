@@ -51,6 +51,8 @@ class Script:
     def exit_code(self, timeout: float) -> int | None:
         return 9 if self.ends else None
 
+    def interrupt(self) -> None: ...
+
     def trouble(self) -> str:
         return self.dead
 

@@ -41,6 +41,15 @@ def user_of(connect: Connector, target: Target) -> str:
         agent.close()
 
 
+def ended(text: str) -> bool:
+    """Whether nothing whose command line has this text is left, a few seconds later at most."""
+    for _ in range(100):
+        if subprocess.run(["pgrep", "-f", text], capture_output=True).returncode:
+            return True
+        time.sleep(0.05)
+    return False
+
+
 # -- host keys -------------------------------------------------------------------------------------------------------------------------
 
 
@@ -427,8 +436,7 @@ def test_closing_from_another_thread_ends_a_wait_at_once(sshd: Sshd, connect: Co
     with pytest.raises(HostUnreachable, match="closed by this run"):
         agent.execute("sleep 66.25")
     assert time.monotonic() - started < 1.5
-    time.sleep(1.5)
-    assert subprocess.run(["pgrep", "-f", "sleep 66.25"], capture_output=True).returncode == 1
+    assert ended("sleep 66.25")
 
 
 def test_no_thread_is_left(sshd: Sshd, connect: Connector) -> None:
@@ -494,8 +502,10 @@ def test_raw_drains_both_streams(sshd: Sshd, connect: Connector) -> None:
 
 def test_raw_over_its_time(sshd: Sshd, connect: Connector) -> None:
     started = time.monotonic()
-    assert connect.raw(sshd.target(), "echo started; sleep 60", 0.5).timed_out
+    end = connect.raw(sshd.target(), "echo started; sleep 65.25", 0.5)
+    assert (end.timed_out, end.stdout) == (True, b"started\n")
     assert time.monotonic() - started < 3
+    assert ended("sleep 65.25")
 
 
 def test_raw_with_sudo(sshd: Sshd, connect: Connector) -> None:
@@ -523,3 +533,24 @@ def test_an_agent_that_is_killed(sshd: Sshd, connect: Connector) -> None:
     threading.Timer(0.2, os.kill, (replies[0].result["pid"], signal.SIGKILL)).start()
     with pytest.raises(HostUnreachable, match="lost while running probe"):
         agent.run([Step(1, "probe", {"do": "sleep", "text": "30"})], lambda reply: None)
+
+
+def test_a_controller_that_is_killed_leaves_nothing(sshd: Sshd, tmp_path: Path) -> None:
+    sshd.sudoers(NOPASSWD.format(sshd.user))
+    script = tmp_path / "controller.py"
+    script.write_text(
+        "import sys; from provisioner.ports import *; from provisioner.transport.connect import Connector\n"
+        f"agent = Connector(lambda module: {{}})({sshd.target(become=True)!r}, 'plan')\n"
+        "print(agent.execute('echo $PPID').stdout.decode(), end='', flush=True); agent.execute('sleep 67.25 & sleep 67.25')\n"
+    )
+    controller = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE)
+    assert controller.stdout is not None
+    pid = int(controller.stdout.readline())
+    time.sleep(0.3)
+    controller.kill()
+    controller.communicate()
+    assert ended("sleep 67.25")
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{pid}").exists()
