@@ -29,7 +29,7 @@ def _check(options: Mapping[str, Any], values: Mapping[str, Any], path: str, rul
         for name in given:
             if name not in options:
                 yield f"unsupported option {path}{name!r}. {did_you_mean(str(name), options)}".rstrip(". ")
-    missing = [path + name for name, spec in options.items() if _is(spec, "required") and name not in given]
+    missing = [path + name for name, spec in options.items() if _is(spec, "required") and name not in given and spec.get("default") is None]
     if missing:
         yield f"missing required arguments: {', '.join(sorted(missing))}"
     for name, value in given.items():
