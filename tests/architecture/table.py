@@ -28,6 +28,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "verify": {*GROUND, "ports", "plan", "engine"},
     "doctor": {*GROUND, "ports"},
     "report": {"diagnostics", "values", "events", "plan"},
+    "project": {
+        *GROUND, "config", "events", "ports", "inventory", "playbook", "schema", "templating", "vault", "engine", "transport"
+    },  # fmt: skip
     "lab": {*GROUND},
     "testing": {*GROUND, "node", "schema"},
 }
@@ -81,5 +84,5 @@ WRITES = {
 PROGRAMS = {"lab/httpd.py", "lab/repository/ctk.py", "lab/vagrant.py", "lab/simulator/install.py"}
 """Files that are programs of their own, started by a process."""
 
-EXPORTED = ("__version__",)
+EXPORTED = ("InputError", "Options", "Outcome", "ProvisionError", "Record", "Session", "__version__", "apply", "plan")
 """The public names of ``provisioner``, sorted."""
