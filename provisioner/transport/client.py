@@ -109,7 +109,7 @@ class Client:
         self._deadline = None
         if header["type"] != "hello" or header["version"] != wire.VERSION:
             raise HostUnreachable(f"the agent answered {header['type']!r} instead of a greeting")
-        return AgentInfo(header["python"], header["user"], header["uid"], header["hostname"], tuple(header["pending"]))
+        return AgentInfo(header["python"], header["user"], header["uid"], header["hostname"], tuple(header["pending"]), self._feeder.stream.login)
 
     # -- steps ---------------------------------------------------------------------------------------------------------------------
 
