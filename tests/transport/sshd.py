@@ -17,10 +17,15 @@ from typing import Any
 
 import pytest
 
-from provisioner.ports import Become, Target
+from provisioner.errors import HostUnreachable
+from provisioner.ports import Become, Mode, Target
+from provisioner.transport.connect import Connector
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 PASSWORD = "correct horse"
+PLAIN = "-F /dev/null -o IdentityAgent=none"
+"""Options that keep a person's own ssh files and agent out of a test."""
+NOPASSWD = "{} ALL=(ALL) NOPASSWD: ALL"
 
 
 @dataclass
@@ -102,7 +107,7 @@ class Sshd:
 
     def target(self, **changes: Any) -> Target:
         """A target on this server; ``args`` adds to its ssh arguments, ``become`` True means sudo to root."""
-        args = changes.pop("args", "-F /dev/null -o IdentityAgent=none")
+        args = changes.pop("args", PLAIN)
         args = f"-o UserKnownHostsFile={self.known_hosts} -o GlobalKnownHostsFile=none {args}"
         if changes.get("become") is True:
             changes["become"] = Become()
@@ -150,3 +155,28 @@ def running() -> Iterator[Sshd]:
         subprocess.run(["pkill", "-KILL", "-u", user])
         shutil.rmtree(folder)
         subprocess.run(["userdel", "--remove", user], check=True, stderr=subprocess.DEVNULL)
+
+
+def refusal(connect: Connector, target: Target, mode: Mode = "plan") -> HostUnreachable:
+    """The error with which no agent is started."""
+    with pytest.raises(HostUnreachable) as caught:
+        connect(target, mode).close()
+    return caught.value
+
+
+def user_of(connect: Connector, target: Target) -> str:
+    """Whom an agent runs as, once it has been started."""
+    agent = connect(target, "plan")
+    try:
+        return agent.info.user
+    finally:
+        agent.close()
+
+
+def ended(text: str) -> bool:
+    """Whether nothing whose command line has this text is left, a few seconds later at most."""
+    for _ in range(100):
+        if subprocess.run(["pgrep", "-f", text], capture_output=True).returncode:
+            return True
+        time.sleep(0.05)
+    return False
