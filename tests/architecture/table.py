@@ -12,10 +12,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": {"diagnostics"},
     "events": {"diagnostics", "values"},
     "ports": set(),
+    "keeping": set(),
     "config": {"diagnostics", "errors"},
     # what runs on the node, and what starts it there
     "node": set(),
-    "transport": {*GROUND, "ports", "node.wire", "node"},
+    "transport": {*GROUND, "ports", "keeping", "node.wire", "node"},
     # what people write
     "schema": {*GROUND, "node.declare", "node", "playbook.keywords"},
     "vault": {*GROUND},
@@ -29,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {*GROUND, "ports"},
     "report": {"diagnostics", "values", "events", "plan"},
     "project": {
-        *GROUND, "config", "events", "ports", "inventory", "playbook", "schema", "templating", "vault", "engine", "transport"
+        *GROUND, "config", "events", "keeping", "ports", "node", "inventory", "playbook", "schema", "templating", "vault", "engine", "transport"
     },  # fmt: skip
     "lab": {*GROUND},
     "testing": {*GROUND, "node", "schema"},
