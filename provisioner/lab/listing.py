@@ -14,8 +14,8 @@ _HEADER = """\
 """
 
 
-def document(lab: Lab) -> dict[str, Any]:
-    """The inventory as data."""
+def document(lab: Lab, fingerprints: dict[str, str]) -> dict[str, Any]:
+    """The inventory as data; ``fingerprints`` are those of the local repository's keys."""
     return {
         GROUP: {
             "hosts": {
@@ -28,12 +28,13 @@ def document(lab: Lab) -> dict[str, Any]:
                 "ansible_ssh_private_key_file": str(lab.key),
                 "ansible_ssh_common_args": f"-o UserKnownHostsFile={lab.known_hosts}",
                 "ansible_python_interpreter": "/usr/bin/python3",
-                "lab_repository": lab.repository.rstrip("/"),
+                "gpu_mirror": lab.repository.rstrip("/"),
+                "lab_fingerprints": fingerprints,
             },
         }
     }
 
 
-def text(lab: Lab) -> str:
+def text(lab: Lab, fingerprints: dict[str, str]) -> str:
     """The inventory as a file's text."""
-    return _HEADER + yaml.safe_dump(document(lab), sort_keys=False)
+    return _HEADER + yaml.safe_dump(document(lab, fingerprints), sort_keys=False)

@@ -116,8 +116,8 @@ def _bring_up(lab: Lab, engine: Backend, root: Path, base: Path, count: int, say
     _each(surplus, lambda node: engine.stop(lab, node))
     state.save(lab)
     state.put(lab.known_hosts, keys.known_hosts(lab))
-    state.put(lab.inventory, listing.text(lab))
-    _serve_repository(lab, base, say)
+    served = _serve_repository(lab, base, say)
+    state.put(lab.inventory, listing.text(lab, served.fingerprints))
     fresh = [node for node in nodes if node.index in private]
     if fresh:
         say(f"starting {len(fresh)} {lab.suite} node{'s' if len(fresh) > 1 else ''} with {engine.name}")
@@ -159,11 +159,13 @@ def _simulator(lab: Lab) -> seed.Seed:
     return install
 
 
-def _serve_repository(lab: Lab, base: Path, say: Progress) -> None:
+def _serve_repository(lab: Lab, base: Path, say: Progress) -> repository.Repository:
     folder = base / "repository"
     if not folder.exists():
         say("building the local NVIDIA repository once (a simulation of its layout)")
-    server.start(lab, repository.build(folder).folder)
+    built = repository.build(folder)
+    server.start(lab, built.folder)
+    return built
 
 
 def _wait(lab: Lab, engine: Backend, nodes: Sequence[Node]) -> None:

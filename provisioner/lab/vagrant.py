@@ -42,13 +42,13 @@ def docker_image(suite: str, key: Path, *, folder: Path | None = None) -> str:
 
 
 def overlay(node: str, destination: Path, boards: str = "2xA100") -> None:
-    """Write the tar for one node; ``boards`` are in the simulator's words."""
+    """Write the tar for one node; ``boards`` are in the simulator's words. The repository and its keys are kept beside ``destination``."""
+    built = repository.build(destination.parent / "repository", url=f"file:///{REPOSITORY}")
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder, "tree")
         simulator.tree(tree, simulator.parse(boards), seed=node)
         # Only what is served: the keys it is signed with stay here.
-        shutil.copytree(repository.build(Path(folder, "repository"), url=f"file:///{REPOSITORY}").folder, tree / REPOSITORY)
-        destination.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(built.folder, tree / REPOSITORY)
         with tarfile.open(destination, "w:gz") as archive:
             for path in sorted(tree.rglob("*")):
                 name = path.relative_to(tree)

@@ -13,6 +13,8 @@ from provisioner.errors import ProvisionError, UsageError
 from provisioner.lab import keys, listing, operations, state
 from provisioner.lab.model import Lab, Node
 
+KEYS = {"cuda": "A" * 40}
+
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
@@ -90,12 +92,12 @@ def test_known_hosts_names_addresses_and_ports(lab: Lab) -> None:
 
 
 def test_the_inventory_is_plain_yaml(lab: Lab) -> None:
-    group = yaml.safe_load(listing.text(lab))["gpu_nodes"]
+    group = yaml.safe_load(listing.text(lab, KEYS))["gpu_nodes"]
     assert group["hosts"] == {"lab-1": {"ansible_host": "10.213.0.1"}, "lab-2": {"ansible_host": "127.0.0.1", "ansible_port": 2222}}
     assert group["vars"]["ansible_user"] == "admin"
     assert group["vars"]["ansible_ssh_private_key_file"] == str(lab.key)
     assert group["vars"]["ansible_ssh_common_args"] == f"-o UserKnownHostsFile={lab.known_hosts}"
-    assert listing.text(lab).startswith("# Written by provision lab up")
+    assert listing.text(lab, KEYS).startswith("# Written by provision lab up")
 
 
 def test_the_checked_in_inventory_fits_the_default_lab() -> None:
@@ -103,11 +105,14 @@ def test_the_checked_in_inventory_fits_the_default_lab() -> None:
     made = made.with_nodes(Node(made.node_name(i), i, made.address(i), "ssh-ed25519 K") for i in (1, 2))
     path = Path(__file__).parents[2] / "inventory" / "lab.yml"
     kept = yaml.safe_load(path.read_text(encoding="utf-8"))["gpu_nodes"]
-    wanted = listing.document(made)["gpu_nodes"]
+    wanted = listing.document(made, KEYS)["gpu_nodes"]
     assert kept["hosts"] == wanted["hosts"]
-    folder = kept["vars"].pop("lab_folder")
-    assert folder == "{{ lookup('env', 'PROVISION_STATE') or '/var/lib/provision' }}/labs/lab"
-    plain = {key: str(value).replace("{{ lab_folder }}", "/var/lib/provision/labs/lab") for key, value in kept["vars"].items()}
+    base = kept["vars"].pop("lab_base")
+    assert base == "{{ lookup('env', 'PROVISION_STATE') or '/var/lib/provision' }}"
+    keys_read = kept["vars"].pop("lab_fingerprints")
+    assert keys_read == "{{ (lookup('file', lab_base ~ '/repository/public/repository.json') | from_json).fingerprints }}"
+    wanted["vars"].pop("lab_fingerprints")
+    plain = {key: str(value).replace("{{ lab_base }}", "/var/lib/provision") for key, value in kept["vars"].items()}
     assert plain == {key: str(value) for key, value in wanted["vars"].items()}
 
 

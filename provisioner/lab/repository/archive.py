@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,11 +31,14 @@ class Signer:
     """Keys kept in a GnuPG home of their own. They survive a rebuild, so nodes that trust one go on trusting it."""
 
     def __init__(self, home: Path) -> None:
-        self._home = home
         if shutil.which("gpg") is None:
             raise ProvisionError("gpg is not installed", why="the lab signs its package repository", help="apt install gnupg")
         home.mkdir(parents=True, exist_ok=True)
         home.chmod(0o700)
+        # The agent's socket lies in the home, and a socket's path may have 107 bytes only: a project's folder can be deeper.
+        self._short = Path(tempfile.mkdtemp(prefix="provision-gpg-"))
+        self._home = self._short / "home"
+        self._home.symlink_to(home.absolute())
 
     def key(self, name: str) -> Key:
         """The key for ``name``, made at its first use."""
@@ -57,6 +61,7 @@ class Signer:
     def close(self) -> None:
         """End the agent that gpg has started for this home."""
         subprocess.run(["gpgconf", "--homedir", str(self._home), "--kill", "all"], capture_output=True, env=self._environment())
+        shutil.rmtree(self._short)
 
     def _environment(self) -> dict[str, str]:
         return {**os.environ, "GNUPGHOME": str(self._home), "LC_ALL": "C.UTF-8"}
