@@ -23,20 +23,35 @@ class Values:
         """The value now, or None where there is none."""
         return self._node.reader.value(namespace, key)
 
-    def ensure(self, namespace: str, key: str, value: Any, *, target: str = "", options: dict[str, Any] | None = None) -> bool:
-        """Set the value (None removes it) unless it is already so."""
-        named = target or f"{namespace} {key}"
-        options = options or {}
+    def ensure(
+        self,
+        namespace: str,
+        key: str,
+        value: Any,
+        *,
+        target: str = "",
+        options: dict[str, Any] | None = None,
+        secret: bool = False,
+    ) -> bool:
+        """Set the value (None removes it) unless it is already so. ``secret``: reports never show it."""
         try:
             now = self._node.reader.value(namespace, key)
+            certain = True
         except UnknownReading as unknown:
-            before = Unknown(unknown.because)
-            change = SetValue(
-                target=named, before=before, after=value, certain=False, namespace=namespace, key=key, value=value, options=options
-            )
-            self._node.record(change)
-            return True
-        if now == value:
+            now, certain = Unknown(unknown.because), False
+        if certain and now == value:
             return False
-        self._node.record(SetValue(target=named, before=now, after=value, namespace=namespace, key=key, value=value, options=options))
+        self._node.record(
+            SetValue(
+                target=target or f"{namespace} {key}",
+                before=now,
+                after=value,
+                certain=certain,
+                secret=secret,
+                namespace=namespace,
+                key=key,
+                value=value,
+                options=options or {},
+            )
+        )
         return True
