@@ -67,6 +67,7 @@ class Diagnostics:
     """A growing list of problems; equal ones on several hosts become one."""
 
     items: list[Diagnostic] = field(default_factory=list)
+    _places: dict[Diagnostic, int] = field(default_factory=dict, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(self.items)
@@ -76,10 +77,13 @@ class Diagnostics:
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Add one; the same problem on another host only adds that host's name."""
-        for index, known in enumerate(self.items):
-            if replace(known, hosts=()) == replace(diagnostic, hosts=()):
-                self.items[index] = replace(known, hosts=tuple(dict.fromkeys(known.hosts + diagnostic.hosts)))
-                return
+        plain = replace(diagnostic, hosts=()) if diagnostic.hosts else diagnostic
+        index = self._places.get(plain, len(self.items))
+        if index < len(self.items) and replace(self.items[index], hosts=()) == plain:
+            known = self.items[index]
+            self.items[index] = replace(known, hosts=tuple(dict.fromkeys(known.hosts + diagnostic.hosts)))
+            return
+        self._places[plain] = len(self.items)
         self.items.append(diagnostic)
 
     def error(self, message: str, span: Span | None = None, *, why: str = "", help: str = "", code: str = "") -> None:

@@ -31,7 +31,7 @@ class LoadContext:
                       ``UnknownValueError`` or ``LookupError`` where it cannot. None: such names are errors
     check_template    looks at a text (a template, or an expression when the second argument is true) and says what is wrong with its
                       syntax or the plugins it names, or returns None
-    entered           called with each folder of a playbook or role before its tasks are read, so that plugins there can be made known
+    entered           called once with each folder of a playbook or role before its tasks are read, so that plugins there become known
     lookups           names of known lookups, for ``with_X``; None does not check them
     extra_vars        ``-e``: they win over all others in names of imports
     own_collections   collections that are not installed but being worked on: full name → folder
@@ -66,8 +66,7 @@ class LoadContext:
 
     def enter(self, folder: Path) -> None:
         """Make known what a playbook's folder or a role brings: modules, collections, plugins."""
-        self.registry.add_home(folder)
-        if self.entered is not None:
+        if self.registry.add_home(folder) and self.entered is not None:
             self.entered(folder)
 
 

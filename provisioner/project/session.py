@@ -27,6 +27,7 @@ from provisioner.project.expressions import inventory_renderer
 from provisioner.project.layout import check_inventories, find_playbooks, project_folder
 from provisioner.schema.registry import Registry
 from provisioner.templating.environment import Environment
+from provisioner.templating.plugins import load_plugins
 from provisioner.vault import Vault
 
 if TYPE_CHECKING:
@@ -180,6 +181,7 @@ def _loader(config: Config, vault: Vault, extra: Mapping[str, Any], environment:
         lookups=environment.lookups,
         extra_vars=extra,
     )
+    context.entered = lambda folder: load_plugins(environment, folder, context.diagnostics)
     if config.roles_path:
         context.roles_path = tuple(map(Path, config.roles_path))
     if config.collections_path:

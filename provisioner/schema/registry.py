@@ -90,14 +90,15 @@ class Registry:
             self._libraries.append(folder)
             self._found.clear()
 
-    def add_home(self, folder: Path) -> None:
-        """Take in what a playbook's folder or a role brings along: ``library/`` and ``collections/``."""
+    def add_home(self, folder: Path) -> bool:
+        """Take in what a playbook's folder or a role brings along: ``library/`` and ``collections/``. True the first time."""
         if folder in self._homes:
-            return
+            return False
         self._homes.append(folder)
         self.add_library(folder / "library")
         if (folder / "collections").is_dir():
             self.add_collections([folder / "collections"])
+        return True
 
     def add_collections(self, folders: Iterable[Path]) -> None:
         """Search more folders that hold ``ansible_collections``."""
