@@ -17,6 +17,7 @@ from provisioner.engine.inherit import Inherited
 from provisioner.engine.jobs import Item, Job
 from provisioner.engine.magic import host_magic, play_magic
 from provisioner.engine.selection import selected, starts_at, tag_set
+from provisioner.engine.settings import BecomeSettings
 from provisioner.engine.signals import BatchEnds, GivenUp, HostEnds, PlayEnds, RoleEnds, Stopped, TaskFailed
 from provisioner.engine.targets import Targets
 from provisioner.engine.truth import as_bool, as_number
@@ -270,15 +271,12 @@ class PlayRun:
 
     # Connections
 
-    def target(self, walk: HostWalk, job: Job, host: str | None) -> Target:
-        """Where a task's steps go: the host itself, or the one the task is delegated to."""
+    def target(self, walk: HostWalk, job: Job, host: str | None, become: BecomeSettings) -> Target:
+        """Where a task's steps go: the host itself, or the one the task is delegated to; with the account its agent runs as."""
         name = walk.host.name if host is None else host
         scope = job.scope if host is None else self.delegate_scope(host)
         targets = self._targets.setdefault(name, Targets(self.run.options))
         target = targets.of(name, scope, job.inherited.directives, delegated=host is not None)
-        become = job.items[0].settings.become if job.items else None
-        if become is None:
-            return target
         return self.run.elevation(target, become, wanted=become.wanted or self.run.may_become(name))
 
     def delegate_scope(self, host: str) -> Scope:

@@ -53,7 +53,7 @@ class TaskLife:
             job = self._run_one_by_one()
         else:
             job = self._settled(self._prepare)
-            way = walk.way_to(job, self._delegate)
+            way = walk.way_to(job)
             if any(item.outcome is None for item in job.items):
                 job.expected = (task.register, task.action in BRINGS_FACTS and job.facts_of is None)
                 walk.host.expect(*job.expected)
@@ -268,7 +268,7 @@ class TaskLife:
         items, problem = self._settled(lambda: self._items(job))
         job.complete = False
         walk.batch.flush()
-        walk.batch.add(job, *walk.way_to(job, self._delegate))
+        walk.batch.add(job)
         if problem is not None:
             self._send(job, problem)
         else:
@@ -284,7 +284,7 @@ class TaskLife:
 
     def _send(self, job: Job, item: Item) -> None:
         job.items.append(item)
-        self.walk.batch.extend(job, [item])
+        self.walk.batch.extend(job, [item], *self.walk.way_to(job))
         self.walk.batch.flush()
 
     def _pause(self, job: Job) -> float:

@@ -254,15 +254,17 @@ class HostWalk:
 
     # Connections
 
-    def target(self, job: Job, host: str | None = None) -> Target:
-        """Where the steps of a task go."""
-        return self.play.target(self, job, host)
+    def target(self, item: Item) -> Target:
+        """Where an item's steps go."""
+        job = item.job
+        return self.play.target(self, job, job.delegated_to, item.settings.become)
 
-    def way_to(self, job: Job, delegate: str | None = None) -> tuple[object, Callable[[], SharedAgent] | None]:
+    def way_to(self, job: Job) -> tuple[object, Callable[[], SharedAgent] | None]:
         """The key of the agent that a task's steps are for, and how to get it; sends the queue first when that is for another one."""
-        if not any(item.calls for item in job.items) and job.complete:
+        item = next((item for item in reversed(job.items) if item.calls and item.outcome is None), None)
+        if item is None:
             return self.batch.agent_key, None
-        target = self.target(job, delegate)
+        target = self.target(item)
         if self.batch and self.batch.agent_key not in (None, target):
             self.batch.flush()
         return target, lambda: self.agent(target)

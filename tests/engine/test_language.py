@@ -242,6 +242,20 @@ def test_accounts(one: Project) -> None:
     assert [step.user for step in one.fleet["h1"].steps] == ["ann", None, "svc"]
 
 
+def test_every_way_of_sending_uses_the_same_agent(one: Project) -> None:
+    one.play(
+        """
+    - {command: a}
+    - {command: b, become: true, until: true}
+    - {command: "{{ item }}", become: true, loop: [c, d], loop_control: {pause: 0}, when: item != 'c'}
+    - {raw: e, become: true}
+""",
+        remote_user="ann",
+    )
+    assert len(one.fleet.targets) == 1
+    assert [(step.params["cmd"], step.user) for step in one.fleet["h1"].steps] == [("a", "ann"), ("b", None), ("d", None)]
+
+
 def test_no_become_means_the_login_user(one: Project) -> None:
     one.play("    - {command: login}\n", remote_user="ann")
     assert one.fleet.targets[0].become is None

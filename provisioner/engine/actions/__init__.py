@@ -49,7 +49,7 @@ class Action:
 
 ACTIONS: Mapping[str, Action] = {
     "add_host": Action("inventory:add_host", alone=True, once=True, free=True),
-    "assemble": Action("assemble:assemble", reads_files=True),
+    "assemble": Action("assemble:assemble", alone=True, reads_files=True),
     "assert": Action("say:assert_"),
     "copy": Action("copy:copy", reads_files=True),
     "debug": Action("say:debug", free=True),

@@ -79,7 +79,7 @@ class Call:
     @property
     def target(self) -> Target:
         """Where the task's steps go."""
-        return self.walk.target(self.item.job, self.item.job.delegated_to)
+        return self.walk.target(self.item)
 
     @property
     def agent(self) -> SharedAgent:

@@ -13,20 +13,22 @@ from provisioner.ports import Reply
 
 TIMEOUT = 600.0
 PAUSE = 2.0
-BOOT_ID = "cat /proc/sys/kernel/random/boot_id"
+MARK = "cat /proc/sys/kernel/random/boot_id && sed 's/.*)//' /proc/1/stat | cut -d ' ' -f 21"
+"""What differs from one boot to the next: the kernel's boot id, and in containers only when PID 1 started."""
 
 
 def reboot(call: Call) -> Outcome:
     """Ask the node to reboot, wait until it has, and until its test command succeeds."""
     started = time.monotonic()
     sent = {name: value for name, value in call.params.items() if value is not None}
-    before = _boot_id(call)
+    before = _boot_mark(call)
     try:
         reply = call.ask([NodeCall("reboot", sent)])[0]
     except HostUnreachable:
         # It went down before it could answer: that is what was asked for.
         reply = Reply(0, {"changed": True})
     outcome = Outcome.of(reply)
+    outcome.result.pop("boot", None)
     if outcome.failed or outcome.deferred or not outcome.result.get("changed"):
         return outcome
     problem: list[str] = []
@@ -37,24 +39,24 @@ def reboot(call: Call) -> Outcome:
     return outcome
 
 
-def _boot_id(call: Call) -> bytes:
-    return call.agent.execute(BOOT_ID, timeout=30).stdout.strip()
+def _boot_mark(call: Call) -> bytes:
+    return call.agent.execute(MARK, timeout=30).stdout.strip()
 
 
 def _await_boot(call: Call, before: bytes, problem: list[str]) -> None:
     """Wait for another boot than before, then for the test command."""
     deadline = time.monotonic() + _seconds(call, "reboot_timeout", TIMEOUT)
     call.run.agents.drop(call.target.host)
-    call.walk.pause(_seconds(call, "post_reboot_delay", 0.0))
     test = str(call.params.get("test_command") or "true")
     last = "it did not go down"
     while time.monotonic() < deadline:
         try:
-            if _boot_id(call) == before:
+            if _boot_mark(call) == before:
                 call.run.agents.drop(call.target.host)
             else:
                 done = call.agent.execute(test, timeout=max(1.0, deadline - time.monotonic()))
                 if done.rc == 0:
+                    call.walk.pause(_seconds(call, "post_reboot_delay", 0.0))
                     return
                 last = f"its test command {test!r} ended with {done.rc}: {done.stderr.decode('utf-8', 'replace').strip()}"
         except HostUnreachable as error:
