@@ -108,7 +108,7 @@ def detach(lab: Lab, node: Node) -> None:
 
 
 def _exists(interface: str) -> bool:
-    return Path("/sys/class/net", interface).exists()
+    return succeeds("ip", "link", "show", "dev", interface)  # /sys may be of another network than ours, in a container for one
 
 
 def raise_limits(nodes: int) -> dict[str, str]:
