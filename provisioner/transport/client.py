@@ -13,7 +13,7 @@ from typing import Any
 from provisioner.errors import HostUnreachable
 from provisioner.node import wire
 from provisioner.ports import AgentInfo, Executed, Mode, Reply, Step
-from provisioner.transport.streams import Feeder
+from provisioner.transport.streams import Feeder, StreamLost
 from provisioner.values import Unknown
 
 SourceOf = Callable[[str], Mapping[str, str]]
@@ -46,6 +46,7 @@ class Client:
         self._terms = terms
         self._buffer = came
         self._known: set[str] = set()
+        self._sent: set[str] = set()
         self._using = threading.RLock()
         self._closed = False
         self._busy_with = "greeting"
@@ -56,7 +57,11 @@ class Client:
     # -- frames --------------------------------------------------------------------------------------------------------------------
 
     def _send(self, header: dict[str, Any], body: bytes = b"") -> None:
-        self._feeder.send(_pack(header, body), self._terms.silence)
+        try:
+            self._feeder.send(_pack(header, body), self._terms.silence)
+        except StreamLost:
+            while True:
+                self._frame()  # ends with what the agent said last, or with how it was lost
 
     def _frame(self) -> tuple[dict[str, Any], bytes]:
         try:
@@ -109,7 +114,9 @@ class Client:
         self._deadline = None
         if header["type"] != "hello" or header["version"] != wire.VERSION:
             raise HostUnreachable(f"the agent answered {header['type']!r} instead of a greeting")
-        return AgentInfo(header["python"], header["user"], header["uid"], header["hostname"], tuple(header["pending"]), self._feeder.stream.login)
+        return AgentInfo(
+            header["python"], header["user"], header["uid"], header["hostname"], tuple(header["pending"]), self._feeder.stream.login
+        )
 
     # -- steps ---------------------------------------------------------------------------------------------------------------------
 
@@ -163,9 +170,10 @@ class Client:
         files: dict[str, str] = {}
         for module in dict.fromkeys(step.module for step in steps):
             if module not in self._known:
-                files.update(self._terms.source_of(module))
                 self._known.add(module)
+                files.update((name, source) for name, source in self._terms.source_of(module).items() if name not in self._sent)
         if files:
+            self._sent.update(files)
             keys = {name: hashlib.sha256(f"{name}\0{source}".encode()).hexdigest() for name, source in files.items()}
             self._send({"type": "code", "files": files, "keys": keys})
 

@@ -8,10 +8,12 @@ import time
 from provisioner.errors import HostUnreachable
 from provisioner.ports import Executed, Target
 from provisioner.transport.bootstrap import INTERPRETERS, OLDEST, Start
-from provisioner.transport.streams import Feeder, Stream, run_plainly
+from provisioner.transport.streams import Feeder, Question, Stream, run_plainly
 
 SHOWN = 400
 """Characters of a node's own words that an error repeats."""
+MOST_NOISE = 1 << 16
+"""Bytes that login scripts may have written before the marker and that are kept."""
 PASSWORD_NEEDED = re.compile(r"password is required|authentication is required|Authorization required")
 PASSWORD_WRONG = re.compile(r"incorrect password|Sorry, try again|Authentication failure|incorrect authentication", re.IGNORECASE)
 NO_TERMINAL = re.compile(r"must have a tty|no tty present|must be run from a terminal", re.IGNORECASE)
@@ -25,7 +27,10 @@ def begin(feeder: Feeder, start: Start, target: Target, first: bytes, patience: 
     question would take the program for an answer.
     """
     if start.password is None:
-        feeder.send(first, patience)
+        try:
+            feeder.send(first, patience)
+        except HostUnreachable:
+            pass  # it has ended already, or hangs: what it said tells more, and is read now
     seen, asked = b"\n", False
     until = time.monotonic() + patience
     while True:
@@ -41,6 +46,8 @@ def begin(feeder: Feeder, start: Start, target: Target, first: bytes, patience: 
                     feeder.send(first, patience)
                 return rest
             raise _no_python(verdict.decode("utf-8", "replace"), target)
+        if not found:
+            seen = seen[-MOST_NOISE:]
         asked = _answer(feeder, start, target, asked, patience)
         if time.monotonic() >= until:
             raise _silent(feeder, noise, patience)
@@ -50,20 +57,13 @@ def begin(feeder: Feeder, start: Start, target: Target, first: bytes, patience: 
 def run_raw(stream: Stream, start: Start, target: Target, timeout: float | None, patience: float) -> Executed:
     """Run the command of ``start`` to its end, giving a password when it is asked for."""
     if start.password is None:
-        return run_plainly(stream, b"", timeout)
-    feeder = Feeder(stream)
-    until = time.monotonic() + patience
-    while time.monotonic() < until:
-        piece = feeder.receive(0.2)
-        if _answer(feeder, start, target, False, patience):
-            end = run_plainly(stream, b"", timeout)
-            again = any(prompt in end.stderr for prompt in start.prompts)
-            if end.rc and not end.stdout and (again or PASSWORD_WRONG.search(end.stderr.decode("utf-8", "replace"))):
-                raise _wrong_password(target)
-            return end
-        if piece is None or piece:
-            return run_plainly(stream, b"", timeout, piece or b"", feeder.errors)
-    return run_plainly(stream, b"", timeout, b"", feeder.errors)
+        return run_plainly(stream, timeout)[0]
+    end, asked = run_plainly(stream, timeout, Question(start.prompts, start.password.encode() + b"\n", patience))
+    words = end.stderr.decode("utf-8", "replace")
+    again = any(prompt in end.stderr for prompt in start.prompts)
+    if asked and end.rc and not end.stdout and (again or PASSWORD_WRONG.search(words)):
+        raise _wrong_password(target)
+    return end
 
 
 def _answer(feeder: Feeder, start: Start, target: Target, asked: bool, patience: float) -> bool:
@@ -141,6 +141,9 @@ def _not_started(feeder: Feeder, start: Start, target: Target, seen: bytes, aske
         return HostUnreachable(
             f"the node has no {target.python}", why=said, help="correct ansible_python_interpreter, or leave it out to have one looked for"
         )
+    trouble = feeder.stream.trouble()
+    if trouble:
+        return HostUnreachable(f"logged in, but then {trouble}", why=said)
     ending = "its login shell ended at once" if code is None else f"the command ended with exit code {code}"
     return HostUnreachable(
         "logged in, but no agent could be started",

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from provisioner.errors import HostUnreachable
@@ -146,6 +147,13 @@ class ProcessStream:
             pass  # a package manager may finish what it does; nobody has to wait for it
 
 
+class StreamLost(HostUnreachable):
+    """Nobody reads what we write any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the connection was lost")
+
+
 class Feeder:
     """Writes that give up on a dead connection, and reads that keep what stderr said."""
 
@@ -164,7 +172,7 @@ class Feeder:
             try:
                 written = self.stream.send(rest, 1.0)
             except OSError:
-                raise HostUnreachable("the connection was lost") from None
+                raise StreamLost from None
             if written:
                 rest = rest[written:]
                 until = time.monotonic() + patience
@@ -197,12 +205,24 @@ class Feeder:
         return self.errors.decode("utf-8", "replace").strip()
 
 
-def run_plainly(stream: Stream, stdin: bytes, timeout: float | None, out: bytes = b"", err: bytes = b"") -> Executed:
-    """Take a plain command's whole output and its exit code; one that runs over its time is told to end."""
-    outputs, errors = [out], [err]
-    rest = memoryview(stdin)
-    until = None if timeout is None else time.monotonic() + timeout
-    if not rest:
+@dataclass(frozen=True)
+class Question:
+    """What a plain command may ask on stderr before it runs, and the one answer to it; afterwards its stdin is closed."""
+
+    prompts: tuple[bytes, ...]
+    answer: bytes
+    patience: float
+    """Seconds after which it will not be asked any more."""
+
+
+def run_plainly(stream: Stream, timeout: float | None, question: Question | None = None) -> tuple[Executed, int]:
+    """Take a plain command's whole output and its exit code, and how often it asked; one over its time is told to end."""
+    outputs: list[bytes] = []
+    errors: list[bytes] = []
+    asked = 0
+    started = time.monotonic()
+    until = None if timeout is None else started + timeout
+    if question is None:
         stream.finish()
     while True:
         trouble = stream.trouble()
@@ -210,18 +230,31 @@ def run_plainly(stream: Stream, stdin: bytes, timeout: float | None, out: bytes 
             raise HostUnreachable(trouble)
         if until is not None and time.monotonic() >= until:
             stream.interrupt()
-            return Executed(-15, b"".join(outputs), b"".join(errors), timed_out=True)
-        if rest:
-            rest = rest[stream.send(rest, 0.0) :]
-            if not rest:
-                stream.finish()
-        wait = 1.0 if until is None else min(1.0, max(0.0, until - time.monotonic()))
-        got = stream.receive(0.01 if rest else wait)
+            return Executed(-15, b"".join(outputs), b"".join(errors), timed_out=True), asked
+        got = stream.receive(1.0 if until is None else min(1.0, max(0.0, until - time.monotonic())))
         if got is None:
             break
         outputs.append(got[0])
         errors.append(got[1])
+        if question is not None:
+            said = b"".join(errors)
+            prompt = next((each for each in question.prompts if each in said), None)
+            if prompt is not None:
+                asked += 1
+                errors = [said.replace(prompt, b"", 1)]
+                _send_all(stream, question.answer)
+            if prompt is not None or got[0] or time.monotonic() - started >= question.patience:
+                # From here on a second question finds the end of its input instead of an answer.
+                stream.finish()
+                question = None
     code = stream.exit_code(10.0)
     if code is None:
         raise HostUnreachable("the connection was lost before the command ended", help="look on the node whether it still runs")
-    return Executed(code, b"".join(outputs), b"".join(errors))
+    return Executed(code, b"".join(outputs), b"".join(errors)), asked
+
+
+def _send_all(stream: Stream, data: bytes) -> None:
+    try:
+        Feeder(stream).send(data, 10.0)
+    except StreamLost:
+        return  # it has ended meanwhile; how, is seen next

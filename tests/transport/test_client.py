@@ -196,3 +196,24 @@ def test_closing_twice_says_goodbye_once() -> None:
     found.close()
     assert [message["type"] for message in script.messages()] == ["bye"]
     assert script.closed == 1
+
+
+def test_files_that_two_modules_share_go_once() -> None:
+    sources = {"copy": {"n.copy": "1", "n.shared": "2"}, "file": {"n.file": "3", "n.shared": "2"}}
+    script = Script(HELLO, REPLY, DONE, REPLY, DONE)
+    found = client(script, source_of=sources.__getitem__)
+    run(found)
+    run(found, Step(1, "file", {}))
+    assert [sorted(message["files"]) for message in script.messages() if message["type"] == "code"] == [["n.copy", "n.shared"], ["n.file"]]
+
+
+def test_a_bug_is_heard_though_nobody_reads_any_more() -> None:
+    script = Script(HELLO, {"type": "bug", "trace": "Traceback\nKeyError: 1"}, ends=True)
+    found = client(script)
+
+    def broken(data: memoryview, timeout: float) -> int:
+        raise BrokenPipeError
+
+    script.send = broken  # type: ignore[method-assign]
+    with pytest.raises(HostUnreachable, match="this is a bug of provision: KeyError: 1"):
+        run(found)
