@@ -14,6 +14,7 @@ from provisioner.playbook.arguments import RAW, has_template
 from provisioner.playbook.model import Loop, Task
 from provisioner.playbook.places import TaskSpans
 from provisioner.playbook.scope import LoadContext, Scope
+from provisioner.playbook.yaml import VAULT_HEADER
 from provisioner.schema.conversion import ConversionError, to_mode
 from provisioner.schema.convert import problems
 from provisioner.schema.fields import Field, fields_of, spellings
@@ -27,6 +28,7 @@ META_ACTIONS = (
 _ITEM = r"\{\{\s*(%s)((?:\.\w+|\['\w+'\]|\[\"\w+\"\])*)\s*\}\}"
 _PART = re.compile(r"\w+")
 _FOLDERS = {"copy": "files", "template": "templates", "script": "files", "unarchive": "files", "include_vars": "vars"}
+_SYNTAX = frozenset(f"{kind}_{end}_string" for kind in ("block", "variable", "comment") for end in ("start", "end"))
 _EXPRESSIONS = ("until", "changed_when", "failed_when")
 _PLAIN = (str, int, float, bool, list, dict, type(None))
 
@@ -49,6 +51,7 @@ class TaskChecks:
         self._context = context
         self._actions = actions
         self._templates: dict[tuple[str, bool], str | None] = {}
+        self._files: set[Path] = set()
 
     def task(self, task: Task, action: Action, scope: Scope) -> None:
         """All checks of one task; ``scope`` includes the task's own conditions."""
@@ -111,7 +114,10 @@ class TaskChecks:
         if not name or name.startswith(("http:", "https:", "~")):
             return
         tried = list(candidates(name, _FOLDERS[action.name], scope))
-        if any(path.exists() for path in tried):
+        found = next((path for path in tried if path.exists()), None)
+        if found is not None:
+            if action.name == "template" and found.is_file() and not _SYNTAX & set(task.args):
+                self._template_file(found, scope)
             return
         certain = scope.sure and not scope.tolerated and not Path(name).is_absolute() and not (scope.role and scope.role.parents)
         self._context.diagnostics.add(
@@ -124,6 +130,16 @@ class TaskChecks:
                 code="missing-file",
             )
         )
+
+    def _template_file(self, path: Path, scope: Scope) -> None:
+        """The syntax of a template that a task names literally; each file once."""
+        if self._context.check_file is None or path in self._files:
+            return
+        self._files.add(path)
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+        problem = None if text.startswith(VAULT_HEADER) else self._context.check_file(text, str(path))
+        if problem is not None:
+            self._add(problem, scope)
 
 
 def candidates(name: str, folder: str, scope: Scope) -> Iterator[Path]:

@@ -271,8 +271,18 @@ class PlaybookReader:
             if any(not isinstance(name, str) for name in choices):
                 report.error(f"vars_files takes file names, not {shown(item)}", report.value_at("vars_files", index), code="keyword-value")
             else:
+                self._vars_file_exists(choices, report, index)
                 found.append(tuple(choices) if isinstance(item, list) else item)
         return tuple(found)
+
+    def _vars_file_exists(self, choices: tuple[str, ...], report: Reporter, index: int) -> None:
+        """Literal names of which none exists; whoever lints a tree may not have its secrets."""
+        if not choices or has_template(list(choices)):
+            return
+        tried = [path for name in choices for path in vars_file_candidates(name, Path(report.file).parent)]
+        if first_file(tried) is None:
+            place = report.value_at("vars_files", index)
+            missing("file of variables", choices[0], tried, place, self._context.diagnostics, certain=not self._context.linting)
 
     def _prompts(self, value: Any, report: Reporter) -> tuple[Mapping[str, Any], ...]:
         found = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from provisioner.diagnostics import Diagnostics, Span
+from provisioner.diagnostics import Diagnostic, Diagnostics, Span
 from provisioner.playbook.model import RoleSource
 from provisioner.schema.registry import Registry
 
@@ -31,6 +31,7 @@ class LoadContext:
                       ``UnknownValueError`` or ``LookupError`` where it cannot. None: such names are errors
     check_template    looks at a text (a template, or an expression when the second argument is true) and says what is wrong with its
                       syntax or the plugins it names, or returns None
+    check_file        the same for the text of a template file: ``(text, path) -> problem or None``
     entered           called once with each folder of a playbook or role before its tasks are read, so that plugins there become known
     lookups           names of known lookups, for ``with_X``; None does not check them
     extra_vars        ``-e``: they win over all others in names of imports
@@ -46,6 +47,7 @@ class LoadContext:
     vault: Callable[[str, Span], Any] | None = None
     render: Callable[[str, Mapping[str, Any]], Any] | None = None
     check_template: Callable[[str, bool], str | None] | None = None
+    check_file: Callable[[str, str], Diagnostic | None] | None = None
     entered: Callable[[Path], None] | None = None
     lookups: Collection[str] | None = None
     roles_path: tuple[Path, ...] = field(default_factory=lambda: _expanded(*DEFAULT_ROLES_PATH))

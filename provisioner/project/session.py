@@ -178,6 +178,7 @@ def _loader(config: Config, vault: Vault, extra: Mapping[str, Any], environment:
         vault=vault,
         render=inventory_renderer(),
         check_template=lambda text, expression: _template_problem(environment, text, expression),
+        check_file=environment.file_check,
         lookups=environment.lookups,
         extra_vars=extra,
     )

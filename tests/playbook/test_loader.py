@@ -307,7 +307,9 @@ def test_play_keywords(tmp_path: Path) -> None:
                     - name: h
                       command: h
                       listen: [t, u]
-                """
+                """,
+            "vars/a.yml": "{}",
+            "c.yml": "{}",
         },
     )
     play = project.load().plays[0]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from provisioner.diagnostics import Diagnostic, Span
+
 from .project import Project
 
 # files (or the tasks of one play as text) → problems as "line: message"
@@ -106,6 +108,9 @@ PLAYS: list[tuple[str, list[str]]] = [
     ("- hosts: all\n  strategy: mitogen_linear", ["2: strategy knows no 'mitogen_linear'"]),
     ("- hosts: all\n  max_fail_percentage: x", ["2: max_fail_percentage takes a percentage, not 'x'"]),
     ("- hosts: all\n  vars_prompt: [{nme: x}]", ["2: a prompt needs the name of its variable"]),
+    ("- hosts: all\n  vars_files: [gone.yml]", ["2: there is no file of variables 'gone.yml'"]),
+    ("- hosts: all\n  vars_files: [[gone.yml, gone2.yml]]", ["2: there is no file of variables 'gone.yml'"]),
+    ("- hosts: all\n  vars_files: ['{{ x }}.yml', [gone.yml, '{{ x }}']]", []),
     ("- hosts: all\n  vars_files: {a: b}", ["2: vars_files takes file names, not {'a': 'b'}"]),
     ("- hosts: all\n  handlers: [{name: h, import_role: {name: r}}]", ["2: import_role cannot be a handler"]),
     ("- hosts: all\n  handlers: [{name: h, command: x, listen: {a: b}}]", ["2: listen takes texts, not {'a': 'b'}"]),
@@ -219,6 +224,28 @@ def test_names_of_handlers(tmp_path: Path, notify: str, known: bool) -> None:
     )
     project.load()
     assert project.problems == ([] if known else [f"4: no handler is called '{notify}'"])
+
+
+def test_template_files_are_checked_once(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def check_file(text: str, path: str) -> Diagnostic | None:
+        seen.append(path)
+        return Diagnostic("unexpected end", Span(path, 1)) if "{{" in text else None
+
+    task = "    - template: {src: %s, dest: /x}\n"
+    site = (
+        "- hosts: all\n  tasks:\n"
+        + task % "a.j2"
+        + task % "a.j2"
+        + task % "b.j2"
+        + task % "a.j2"
+    )
+    files = {"site.yml": site, "templates/a.j2": "{{ x", "templates/b.j2": "text", "c.j2": "{{"}
+    project = Project(tmp_path, files, check_file=check_file)
+    project.load()
+    assert project.problems == ["templates/a.j2:1: unexpected end"]
+    assert [Path(path).name for path in seen] == ["a.j2", "b.j2"]
 
 
 def test_circles_of_roles(tmp_path: Path) -> None:
