@@ -56,6 +56,8 @@ class Nspawn:
         root = Path("/") if lab.suite == "machine" else ensure(lab.suite, base, say)
         network.check_free(lab)
         network.ensure_bridge(lab)
+        if lacking(["iptables"]):
+            say("iptables is not installed: the nodes reach this machine and each other, but no package archive outside")
         return root
 
     def start(self, lab: Lab, node: Node, root: Path, seed: Seed) -> None:
