@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,7 +45,7 @@ class Connector:
     def __call__(self, target: Target, mode: Mode) -> Client:
         """Start the target's agent and wait for its greeting."""
         target = _plain(target)
-        nonce = secrets.token_hex(8)
+        nonce = os.urandom(8).hex()
         stream, start = _open(target, lambda login: start_of(target, login, nonce))
         feeder = Feeder(stream)
         try:
@@ -63,7 +62,7 @@ class Connector:
     def raw(self, target: Target, command: str, timeout: float | None = None) -> Executed:
         """Run a shell command without an agent, for nodes that have no Python yet."""
         target = _plain(target)
-        nonce = secrets.token_hex(8)
+        nonce = os.urandom(8).hex()
         stream, start = _open(target, lambda login: shell_of(target, login, nonce, command))
         try:
             end = handshake.run_raw(stream, start, target, timeout, target.timeout * START)
