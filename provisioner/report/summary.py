@@ -10,6 +10,7 @@ from provisioner.events import HostLost, HostStuck, Record, Stats, StepFinished,
 from provisioner.report.steps import headline
 from provisioner.report.text import Paper, clean, one_line, plural
 
+INTERRUPTED = 130
 Retry = Callable[[Sequence[str]], str]
 """The command line that repeats the run on these hosts only."""
 
@@ -79,7 +80,9 @@ def write_summary(paper: Paper, record: Record, stuck: Mapping[str, HostStuck], 
     lost = lost_hosts(record.lost)
     if lost:
         paper.line()
-        paper.line(paper.paint("UNREACHABLE", "unreachable"))
+        interrupted = record.finished is not None and record.finished.exit_code == INTERRUPTED
+        title = "INTERRUPTED in the middle of a step" if interrupted else "UNREACHABLE"
+        paper.line(paper.paint(title, "unreachable"))
     for one, hosts in lost:
         paper.lines(lost_lines(one, hosts))
     if stuck:

@@ -1,4 +1,4 @@
-"""``provision show`` and ``provision init``, and how the project of an inventory is found."""
+"""``provision show`` and ``provision init``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from provisioner.cli import main
-from provisioner.project.layout import check_inventories, find_playbooks, is_playbook, project_folder
-from provisioner.errors import UsageError
 from provisioner.events import Record
 from provisioner.plan.document import make_plan
 from provisioner.plan.store import mark_applied, write_plan
+from provisioner.project.layout import project_folder
 from provisioner.verify.cases import Case, document
 from tests.report.samples import MOTD, broken, fleet, run
 
@@ -82,9 +81,6 @@ def test_what_cannot_be_shown(tmp_path: Path, content: str | None, said: str, ca
     assert said in capsys.readouterr().err
 
 
-# -- projects ------------------------------------------------------------------------------------------------------------------------
-
-
 def test_init_writes_a_project_and_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "new"
     assert main.run(["init", str(folder)]) == 0
@@ -92,48 +88,3 @@ def test_init_writes_a_project_and_overwrites_nothing(tmp_path: Path, capsys: py
     assert project_folder([str(folder / "inventory" / "hosts.yml")]) == folder
     assert main.run(["init", str(folder)]) == 1
     assert "already has inventory/hosts.yml" in capsys.readouterr().err
-
-
-def test_the_nearest_project_wins(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "inner"):
-        (folder / "playbooks").mkdir(parents=True)
-        (folder / "playbooks" / "site.yml").write_text("- hosts: all\n")
-    inventory = tmp_path / "inner" / "inventory" / "prod.yml"
-    inventory.parent.mkdir()
-    inventory.write_text("all: {}\n")
-    assert find_playbooks([], [str(inventory)]) == [tmp_path / "inner" / "playbooks" / "site.yml"]
-
-
-def test_a_host_list_belongs_to_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="no playbook was named"):
-        find_playbooks([], ["h1,"])
-    (tmp_path / "playbooks").mkdir()
-    (tmp_path / "playbooks" / "site.yml").write_text("- hosts: all\n")
-    assert find_playbooks([], ["h1,"]) == [Path("playbooks/site.yml")]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"), [("# c\n---\n- hosts: all\n", True), ("all:\n  hosts:\n    - a\n", False), ("", False), ("-\n  hosts: x\n", True)]
-)
-def test_playbooks_are_told_from_inventories(tmp_path: Path, text: str, expected: bool) -> None:
-    file = tmp_path / "x.yml"
-    file.write_text(text)
-    assert is_playbook(file) is expected
-
-
-def test_a_playbook_in_the_place_of_an_inventory(tmp_path: Path) -> None:
-    file = tmp_path / "site.yml"
-    file.write_text("- hosts: all\n")
-    with pytest.raises(UsageError, match="is a playbook, and an inventory is wanted first"):
-        check_inventories([str(file)])
-    with pytest.raises(UsageError, match="inventory gpu01 does not exist") as caught:
-        check_inventories(["gpu01"])
-    assert caught.value.help == "a single host is written with a comma: gpu01,"
-
-
-def test_a_playbook_that_does_not_exist_names_its_neighbours(tmp_path: Path) -> None:
-    (tmp_path / "site.yml").write_text("")
-    with pytest.raises(UsageError, match="does not exist") as caught:
-        find_playbooks([str(tmp_path / "sit.yml")], [])
-    assert "site.yml" in caught.value.help
