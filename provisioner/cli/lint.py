@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from provisioner.cli.options import GENERAL, VARIABLES, Choices, form, shared
@@ -11,9 +13,11 @@ from provisioner.cli.options import GENERAL, VARIABLES, Choices, form, shared
 @shared(*GENERAL, *VARIABLES, form("text", "json"))
 @click.option("-i", "--inventory", "inventories", multiple=True, metavar="SOURCE", help="Also hold host patterns against this inventory.")
 @click.option("--strict", is_flag=True, help="End with 1 on warnings, too.")
-@click.argument("playbooks", nargs=-1, metavar="[PLAYBOOK]...")
+@click.argument("playbooks", nargs=-1, metavar="[PLAYBOOK|FOLDER]...")
 def command(choices: Choices, inventories: tuple[str, ...], strict: bool, playbooks: tuple[str, ...]) -> int:
     """Check PLAYBOOKs (playbooks/site.yml by default) with all roles and files they use, and show every problem at once.
+
+    Roles and files of tasks can be named, too, and FOLDERs, of which all playbooks, roles and variables are looked at.
 
     \b
     Unknown modules, options, keywords, handlers, hosts and files, syntax of YAML and templates, modes without a leading zero,
@@ -23,12 +27,17 @@ def command(choices: Choices, inventories: tuple[str, ...], strict: bool, playbo
     from provisioner.cli.output import stdout, write_document
     from provisioner.cli.stage import Stage
     from provisioner.diagnostics import Diagnostics
+    from provisioner.playbook.lint import examine
     from provisioner.project import preflight
+    from provisioner.project.layout import find_playbooks
     from provisioner.report.text import plural
 
     stage = Stage.open(choices, inventories or ["localhost,"])
     session = stage.session
-    loaded = session.read(playbooks)
+    paths: list[Path] = [] if playbooks else find_playbooks((), session.sources)
+    for name in playbooks:
+        paths += [Path(name)] if Path(name).is_dir() else find_playbooks([name], session.sources)
+    loaded = examine(paths, session.loader)
     found = Diagnostics()
     for item in (*session.warnings, *session.loader.context.diagnostics):
         found.add(item)

@@ -99,9 +99,9 @@ class ActionReader:
 
     def unsupported(self, name: str, data: Mapping[str, Any], report: Reporter, scope: Scope) -> bool:
         """Report a module we do not have; True when it exists elsewhere, so that the task may stay and fail when it is reached."""
-        help_ = self._context.registry.nearest(name)
         place = report.at(name) if name in data else report.at()
         if not self.exists_elsewhere(name):
+            help_ = self._context.registry.nearest(name)
             report.error(f"unknown module {name!r}", place, help=help_, code="unknown-module")
             return False
         doubtful = not scope.sure or scope.tolerated or data.get("when") is not None or data.get("ignore_errors")
@@ -110,8 +110,9 @@ class ActionReader:
         if self._context.registry.has_action_plugin(name):
             why = "it is an action plugin of Ansible's kind, and those are not run"
         if doubtful:
-            report.warning(message, place, why=f"{why}; the task fails if it is reached", help=help_, code="unsupported-module")
+            report.warning(message, place, why=f"{why}; the task fails if it is reached", code="unsupported-module")
         else:
+            help_ = "do it in another way, or under a condition that does not hold on these hosts"
             report.error(message, place, why=why, help=help_, code="unsupported-module")
         return True
 

@@ -33,18 +33,24 @@ def lint(paths: Iterable[Path | str], context: LoadContext) -> Diagnostics:
 
     The problems are in the context's diagnostics too. Folders are walked; ``molecule`` and installed collections are left out.
     """
+    examine(paths, Loader(context))
+    return context.diagnostics
+
+
+def examine(paths: Iterable[Path | str], loader: Loader) -> list[Playbook]:
+    """The same with a loader that is there already; returns the playbooks that were met, once each."""
+    context = loader.context
     context.linting = True
-    loader = Loader(context)
-    seen: set[Path] = set()
+    walk_ = _Walk(loader)
     for path in map(Path, paths):
         if not path.exists():
             context.diagnostics.error(f"there is no {path}", Span(str(path)), help="correct the name", code="missing-file")
         elif path.is_dir():
             survey(path, context)
-            _folder(path, loader, seen)
+            walk_.folder(path)
         else:
-            _file(path, loader, explicit=True)
-    return context.diagnostics
+            walk_.file(path, explicit=True)
+    return walk_.playbooks
 
 
 def kind_of_file(data: Any) -> Kind:
@@ -87,44 +93,67 @@ def _role_names(entry: Any) -> list[str]:
     return [*names, *(name.rstrip("/").rpartition("/")[2].removesuffix(".git") for name in names)]
 
 
-def _folder(folder: Path, loader: Loader, seen: set[Path]) -> None:
-    real = folder.resolve()
-    if real in seen:
-        return
-    seen.add(real)
-    loader.context.enter(folder)
-    if is_role(folder):
-        _role(folder, loader)
-        return
-    for child in sorted(folder.iterdir()):
-        if child.name in _SKIPPED or child.name.startswith("."):
-            continue
-        if child.is_dir():
-            _folder(child, loader, seen)
-        elif child.suffix in (".yml", ".yaml") and (folder.name in _VARIABLE_FOLDERS or _like_a_playbook(child)):
-            _file(child, loader, explicit=False)
-
-
 def _like_a_playbook(path: Path) -> bool:
     """Whether the text of a file looks like one of ours: trees hold much other YAML."""
     return _PLAY.search(path.read_text("utf-8", "replace")) is not None
 
 
-def _file(path: Path, loader: Loader, *, explicit: bool) -> None:
-    """A file on its own: in a walk over a folder only playbooks and variables are looked at, tasks are reached through them."""
+class _Walk:
+    """Goes through files and folders and looks at each once."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+        self.playbooks: list[Playbook] = []
+        self._seen: set[Path] = set()
+
+    def folder(self, folder: Path) -> None:
+        """Everything below a folder that is ours."""
+        if self._known(folder):
+            return
+        self.loader.context.enter(folder)
+        if is_role(folder):
+            _role(folder, self.loader)
+            return
+        for child in sorted(folder.iterdir()):
+            if child.name in _SKIPPED or child.name.startswith("."):
+                continue
+            if child.is_dir():
+                self.folder(child)
+            elif child.suffix in (".yml", ".yaml") and (folder.name in _VARIABLE_FOLDERS or _like_a_playbook(child)):
+                self.file(child, explicit=False)
+
+    def _known(self, path: Path) -> bool:
+        real = path.resolve()
+        if real in self._seen:
+            return True
+        self._seen.add(real)
+        return False
+
+    def file(self, path: Path, *, explicit: bool) -> None:
+        """A file on its own: in a walk over a folder only playbooks and variables are looked at, tasks are reached through them."""
+        if self._known(path):
+            return
+        loader = self.loader
+        document = loader.files.document(path)
+        kind = kind_of_file(document.data)
+        if kind == "playbook" or (explicit and kind == "other" and document.data is not None):
+            loaded = loader.load_playbook(path)
+            self.playbooks.append(loaded)
+            playbook(loaded, loader.context)
+        elif kind == "tasks" and explicit:
+            _tasks(path, loader)
+
+
+def _tasks(path: Path, loader: Loader) -> None:
+    """A file of tasks, as part of the role it belongs to."""
     document = loader.files.document(path)
-    kind = kind_of_file(document.data)
-    if kind == "playbook" or (explicit and kind == "other" and document.data is not None):
-        playbook(loader.load_playbook(path), loader.context)
-    elif kind == "tasks" and explicit:
-        role = _role_of(path)
-        loader.begin_play()
-        scope = Scope(str(path), path.parent, handlers=path.parent.name == "handlers", sure=False)
-        if role is not None:
-            loaded = loader.roles.load(Use(role.name, Span(str(path))), scope, role)
-            scope = replace(scope, role=loaded.source if loaded else None)
-        entries = loader.tasks.entries(document.data, document.places, scope)
-        _entries(entries, loader.context)
+    role = _role_of(path)
+    loader.begin_play()
+    scope = Scope(str(path), path.parent, handlers=path.parent.name == "handlers", sure=False)
+    if role is not None:
+        loaded = loader.roles.load(Use(role.name, Span(str(path))), scope, role)
+        scope = replace(scope, role=loaded.source if loaded else None)
+    _entries(loader.tasks.entries(document.data, document.places, scope), loader.context)
 
 
 def _role_of(path: Path) -> Path | None:
