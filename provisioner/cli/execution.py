@@ -14,6 +14,7 @@ from provisioner.cli.retry import retry_command
 from provisioner.cli.stage import Stage
 from provisioner.cli.variables import extra_vars_files
 from provisioner.engine.options import Options
+from provisioner.engine.run import Outcome, Run
 from provisioner.events import Event, Warned
 from provisioner.playbook.model import Playbook
 from provisioner.project.inputs import input_files
@@ -36,6 +37,10 @@ class Quiet:
         self._progress = live_progress()
         self._paper = stderr()
 
+    def close(self) -> None:
+        """Leave the terminal in order."""
+        self._progress.close()
+
     def __call__(self, event: Event) -> None:
         """Show what is to be shown while the run goes on."""
         self._progress(event)
@@ -43,6 +48,14 @@ class Quiet:
             with self._progress.aside():
                 self._paper.line(self._paper.paint(process.secrets.mask(event.diagnostic.render()), "warning"))
                 self._paper.flush()
+
+
+def execute(run: Run, listener: Quiet | HumanReport) -> Outcome:
+    """Execute a run, and leave the terminal in order whatever happens."""
+    try:
+        return run.execute(listener)
+    finally:
+        listener.close()
 
 
 def human_report(options: Options, retry: Retry = retry_command) -> HumanReport:
@@ -55,17 +68,17 @@ def apply(stage: Stage, named: Sequence[str]) -> int:
     options = stage.options("apply", "apply")
     run = stage.session.run(stage.load(named, options), options)
     if stage.choices.form == "json":
-        outcome = run.execute(Quiet())
+        outcome = execute(run, Quiet())
         write_document(outcome.document)
         return outcome.exit_code
-    return run.execute(human_report(options)).exit_code
+    return execute(run, human_report(options)).exit_code
 
 
 def plan(stage: Stage, named: Sequence[str], form: str, *, detailed: bool, out: Path | None = None) -> int:
     """Plan playbooks, show the plan, save it when asked; the exit code."""
     options = stage.options("plan", "plan")
     playbooks = stage.load(named, options)
-    outcome = stage.session.run(playbooks, options).execute(Quiet())
+    outcome = execute(stage.session.run(playbooks, options), Quiet())
     document: Mapping[str, Any] = outcome.document
     if out is not None and outcome.exit_code != INTERRUPTED:
         document = _save(stage, playbooks, document, out)

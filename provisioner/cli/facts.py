@@ -25,7 +25,7 @@ def command(choices: Choices, inventory: str | None, filters: tuple[str, ...], e
     Names are those under ansible_facts; in playbooks they may also be written with the prefix ansible_.
     """
     from provisioner.cli import adhoc
-    from provisioner.cli.execution import Quiet
+    from provisioner.cli.execution import Quiet, execute
     from provisioner.cli.output import stdout, write_document
     from provisioner.cli.run import _write_lost
     from provisioner.cli.stage import Stage
@@ -35,7 +35,7 @@ def command(choices: Choices, inventory: str | None, filters: tuple[str, ...], e
     options = stage.options("apply", "facts")
     playbook = adhoc.one_task(stage.session.loader, "all", {"name": "facts", "setup": {}}, name="facts")
     stage.check([playbook], options)
-    outcome = stage.session.run([playbook], options).execute(Quiet())
+    outcome = execute(stage.session.run([playbook], options), Quiet())
     known = {
         step.host: _named(plain(step.result.get("ansible_facts", {})), filters) for step in outcome.record.steps if step.status == "ok"
     }

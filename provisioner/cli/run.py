@@ -29,7 +29,7 @@ def command(choices: Choices, inventory: str | None, pattern: str, module: str, 
     provision run inventory/prod.yml gpu -m apt -a "name=nvtop state=present" -b
     """
     from provisioner.cli import adhoc
-    from provisioner.cli.execution import Quiet
+    from provisioner.cli.execution import Quiet, execute
     from provisioner.cli.output import stdout, write_document
     from provisioner.cli.stage import Stage
 
@@ -38,7 +38,7 @@ def command(choices: Choices, inventory: str | None, pattern: str, module: str, 
     task = {"name": f"run {module}", module: adhoc.arguments_of(arguments)}
     playbook = adhoc.one_task(stage.session.loader, pattern, task, name="ad hoc")
     stage.check([playbook], options)
-    outcome = stage.session.run([playbook], options).execute(Quiet())
+    outcome = execute(stage.session.run([playbook], options), Quiet())
     if choices.form == "json":
         results = {step.host: _plain(step) for step in outcome.record.steps}
         write_document({**outcome.document, "results": results})

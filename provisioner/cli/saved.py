@@ -112,7 +112,7 @@ def _check_inputs(moved: Sequence[str]) -> None:
 
 def _check_nodes(stage: Stage, playbooks: Sequence[Playbook], plan: Plan, options: Options) -> int | None:
     """Plan again over fresh connections and compare; an exit code when the run was interrupted."""
-    outcome = stage.session.run(playbooks, options).execute(execution.Quiet())
+    outcome = execution.execute(stage.session.run(playbooks, options), execution.Quiet())
     if outcome.exit_code == execution.INTERRUPTED:
         return execution.INTERRUPTED
     lost = outcome.document["lost"]
@@ -160,7 +160,8 @@ def _apply(stage: Stage, playbooks: Sequence[Playbook], plan: Plan, options: Opt
     watch = Watch(plan)
     run = stage.session.run(playbooks, options, expect=watch)
     json_wanted = stage.choices.form == "json"
-    outcome = run.execute(execution.Quiet() if json_wanted else execution.human_report(options, lambda hosts: _plan_again(plan, hosts)))
+    listener = execution.Quiet() if json_wanted else execution.human_report(options, lambda hosts: _plan_again(plan, hosts))
+    outcome = execution.execute(run, listener)
     through = [
         name for name, stats in outcome.record.hosts.items() if not stats.failed and not stats.unreachable and name not in watch.deviated
     ]

@@ -27,7 +27,7 @@ def command(choices: Choices, inventory: str | None, playbooks: tuple[str, ...],
     tests in the tests/ folder of each role run on every host that has the role. Ends with 2 when something is not as it should be.
     """
     from provisioner.cli.connections import Remembering
-    from provisioner.cli.execution import INTERRUPTED, Quiet
+    from provisioner.cli.execution import INTERRUPTED, Quiet, execute
     from provisioner.cli.output import stdout, write_document
     from provisioner.cli.process import process
     from provisioner.cli.stage import Stage
@@ -44,14 +44,15 @@ def command(choices: Choices, inventory: str | None, playbooks: tuple[str, ...],
     loaded = stage.load(playbooks, options)
     connect = Remembering(stage.session.connector())
     run = stage.session.run(loaded, options, connect=connect)
-    outcome = run.execute(Quiet())
+    outcome = execute(run, Quiet())
     if outcome.exit_code == INTERRUPTED:
         return INTERRUPTED
     cases: list[Case] = [] if only == "tests" else judge(outcome.document)
     if only != "plan":
         suites = find_suites(outcome.document["steps"], [playbook.path for playbook in loaded], connect.targets)
-        cases += run_suites(suites, connect.again, RunVariables(stage.session, run, loaded), base=Path.cwd())
-    verified = document(cases, outcome.document, time.monotonic() - started)
+        cases += run_suites(suites, connect.again, RunVariables(stage.session, run, loaded), base=Path.cwd(), at_once=options.forks)
+    # What a failing test prints is not masked by anybody before.
+    verified = process.secrets.mask_data(document(cases, outcome.document, time.monotonic() - started))
     if junit is not None:
         _write_junit(verified, junit)
     if choices.form == "json":

@@ -94,6 +94,11 @@ class HumanReport:
             RunFinished: self._finish,
         }
 
+    def close(self) -> None:
+        """Leave the terminal in order, also when the run ended by an exception; may be called twice."""
+        if self._progress is not None:
+            self._progress.close()
+
     def tick(self) -> None:
         """Time has passed: tell what has waited long enough."""
         with self._lock:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -27,11 +28,26 @@ class Agents:
         self._start = start
         self._agents: dict[str, Agent] = {}
         self._refused: dict[str, HostUnreachable] = {}
+        self._starting: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
+
+    def start_all(self, hosts: Iterable[str], at_once: int) -> None:
+        """Start agents side by side, since each waits for its node; those that cannot be started are noted."""
+        with ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="verify") as pool:
+            for done in [pool.submit(self._try, host) for host in hosts]:
+                done.result()
+
+    def _try(self, host: str) -> None:
+        try:
+            self.of(host)
+        except HostUnreachable:
+            return  # told by the first test that asks for the host
 
     def of(self, host: str) -> Agent:
         """The agent of a host; ``HostUnreachable`` when there is none to be had."""
         with self._lock:
+            starting = self._starting.setdefault(host, threading.Lock())
+        with starting:
             if host in self._refused:
                 raise self._refused[host]
             if host not in self._agents:
@@ -54,9 +70,13 @@ def run_suites(
     variables: Variables,
     *,
     base: Path,
+    at_once: int = 50,
     on_case: Callable[[Case], None] = lambda case: None,
 ) -> list[Case]:
-    """Run the tests and give a case for each test and host; ``base`` is the folder that places are relative to."""
+    """Run the tests and give a case for each test and host.
+
+    ``base`` is the folder that places are relative to; ``at_once`` limits how many agents are started side by side.
+    """
     files = list(dict.fromkeys(str(file.resolve()) for suite in suites for file in suite.files))
     if not files:
         return []
@@ -71,6 +91,7 @@ def run_suites(
     hosts = {name: make_host(name, partial(agents.of, name)) for name in names}
     resolved = [Suite(suite.folder, tuple(file.resolve() for file in suite.files), suite.hosts, suite.role) for suite in suites]
     try:
+        agents.start_all(names, at_once)
         with _undisturbed():
             code = pytest.main(_arguments(files, base), plugins=[VerifyPlugin(resolved, hosts, variables, keep, base.resolve())])
     finally:
