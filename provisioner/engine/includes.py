@@ -118,7 +118,7 @@ def _loop_variables(walk: HostWalk, life: IncludeLife, item: Item) -> dict[str, 
     loop = life.task.loop
     if loop is None or not item.extra:
         return {}
-    variables = {name: value for name, value in item.extra.items() if name != "_ansible_item_label"}
+    variables = dict(item.extra)
     walk.loop_origins[loop.control.loop_var] = place_text(life.task.span)
     return variables
 

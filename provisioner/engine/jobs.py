@@ -39,6 +39,9 @@ class Item:
     steps: list[Step] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     attempts: int = 0
+    delegated_to: str | None = None
+    facts_of: HostState | None = None
+    """Whose facts the task's facts become, when that is not the host itself (``delegate_facts``)."""
     extra: dict[str, Any] = field(default_factory=dict)
     """What the loop adds to the item's result: ``item``, ``ansible_loop_var``…"""
 
@@ -105,9 +108,6 @@ class Job:
     undo: list[Undo] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     handler: str | None = None
-    delegated_to: str | None = None
-    facts_of: HostState | None = None
-    """Whose facts the task's facts become, when that is not the host itself (``delegate_facts``)."""
     announced: bool = False
     labels: Counter[str] = field(default_factory=Counter)
     expected: tuple[str | None, bool] | None = None
@@ -129,8 +129,8 @@ class Job:
         return f"{self.address}#{label}" if count == 1 else f"{self.address}#{label}~{count}"
 
     def apply(self, host: HostState, effect: Effect) -> None:
-        """Change the host's variables on behalf of this task."""
-        self.undo.append(effect.on(host if effect.kind != "facts" or self.facts_of is None else self.facts_of))
+        """Change a host's variables on behalf of this task."""
+        self.undo.append(effect.on(host))
         self.effects.append(effect)
 
     def take_back(self) -> None:

@@ -59,9 +59,9 @@ def label_of(loop: Loop, item: Any, scope: Scope) -> str:
     return _short(shown)
 
 
-def item_extra(loop: Loop, item: Any, variables: Mapping[str, Any], label: str) -> dict[str, Any]:
+def item_extra(loop: Loop, item: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
     """What the registered result of an item says of the loop."""
-    extra = {loop.control.loop_var: item, "ansible_loop_var": loop.control.loop_var, "_ansible_item_label": label}
+    extra = {loop.control.loop_var: item, "ansible_loop_var": loop.control.loop_var}
     for name in ("ansible_index_var", "ansible_loop"):
         if name in variables:
             extra[name] = variables[name]

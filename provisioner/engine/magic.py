@@ -40,8 +40,8 @@ def run_magic(run: Run) -> dict[str, Any]:
 
 def play_magic(play: PlayRun) -> dict[str, Any]:
     """The same for all hosts of a play."""
-    own = [role.source.name for role in play.play.roles]
-    every = [role.source.name for role in play.play.every_role()]
+    own = [role.source.name for role in (*play.play.roles, *play.play.imported_roles)]
+    every = list(dict.fromkeys(role.source.name for role in play.play.every_role()))
     return {
         **run_magic(play.run),
         "playbook_dir": str(play.play.folder.absolute()),
@@ -49,7 +49,7 @@ def play_magic(play: PlayRun) -> dict[str, Any]:
         "ansible_play_hosts_all": list(play.all_hosts),
         "ansible_play_role_names": own,
         "ansible_dependent_role_names": [name for name in every if name not in own],
-        "ansible_role_names": list(dict.fromkeys(every)),
+        "ansible_role_names": every,
         "role_names": own,
     }
 

@@ -116,7 +116,7 @@ class Notes:
             result=mask_data(result),
             ignored=ignored,
             rescued=rescued,
-            delegated_to=job.delegated_to,
+            delegated_to=item.delegated_to,
             reason="" if job.no_log and verdict.status != "skipped" else mask(verdict.reason),
             seconds=outcome.seconds,
             handler=job.handler is not None,

@@ -14,10 +14,9 @@ from provisioner.engine.clocks import Clocks, Place
 from provisioner.engine.expressions import Scope
 from provisioner.engine.handlers import HandlerBook
 from provisioner.engine.inherit import Inherited
-from provisioner.engine.jobs import Item, Job
+from provisioner.engine.jobs import Item
 from provisioner.engine.magic import host_magic, play_magic
 from provisioner.engine.selection import selected, starts_at, tag_set
-from provisioner.engine.settings import BecomeSettings
 from provisioner.engine.signals import BatchEnds, GivenUp, HostEnds, PlayEnds, RoleEnds, Stopped, TaskFailed
 from provisioner.engine.targets import Targets
 from provisioner.engine.truth import as_bool, as_number
@@ -271,12 +270,13 @@ class PlayRun:
 
     # Connections
 
-    def target(self, walk: HostWalk, job: Job, host: str | None, become: BecomeSettings) -> Target:
-        """Where a task's steps go: the host itself, or the one the task is delegated to; with the account its agent runs as."""
+    def target(self, walk: HostWalk, item: Item, host: str | None) -> Target:
+        """Where an item's steps go: the host itself, or the one the task is delegated to; with the account its agent runs as."""
         name = walk.host.name if host is None else host
-        scope = job.scope if host is None else self.delegate_scope(host)
+        scope = item.scope if host is None else self.delegate_scope(host)
         targets = self._targets.setdefault(name, Targets(self.run.options))
-        target = targets.of(name, scope, job.inherited.directives, delegated=host is not None)
+        target = targets.of(name, scope, item.job.inherited.directives, delegated=host is not None)
+        become = item.settings.become
         return self.run.elevation(target, become, wanted=become.wanted or self.run.may_become(name))
 
     def delegate_scope(self, host: str) -> Scope:

@@ -29,7 +29,7 @@ def settle_step(walk: HostWalk, item: Item, verdict: Verdict) -> None:
     facts = outcome.result.get("ansible_facts")
     if isinstance(facts, Mapping) and not outcome.facts_applied and not verdict.failed:
         known = facts if not item.maybe else {name: Unknown(item.maybe) for name in facts}
-        job.apply(walk.host, Effect("facts", known))
+        job.apply(item.facts_of or walk.host, Effect("facts", known))
         walk.host.gathered = walk.host.gathered or job.task.action in ("gather_facts", "setup")
     ignored = verdict.failed and tolerated(walk, job, verdict)
     notes = walk.run.notes

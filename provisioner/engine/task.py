@@ -40,7 +40,6 @@ class TaskLife:
         self.handler = handler
         self.action: Action | None = walk.run.actions.find(task.action)
         self.job: Job | None = None
-        self._delegate: str | None = None
 
     # Queueing
 
@@ -55,7 +54,7 @@ class TaskLife:
             job = self._settled(self._prepare)
             way = walk.way_to(job)
             if any(item.outcome is None for item in job.items):
-                job.expected = (task.register, task.action in BRINGS_FACTS and job.facts_of is None)
+                job.expected = (task.register, task.action in BRINGS_FACTS and not any(item.facts_of for item in job.items))
                 walk.host.expect(*job.expected)
             walk.batch.add(job, *way)
             if self._flush_after():
@@ -104,7 +103,9 @@ class TaskLife:
             return True
         if loop is None:
             return False
-        control = loop.control
+        control, delegate = loop.control, self.inherited.directives.delegate_to
+        if isinstance(delegate, str) and "{" in delegate:
+            return True
         return bool(control.break_when) or control.pause is not None or bool(self.task.until) or self.task.retries is not None
 
     # Preparing
@@ -126,9 +127,6 @@ class TaskLife:
             late=tuple(part for part in late if part),
             handler=self.handler,
         )
-        self._delegate = self.job.delegated_to = walk.delegate_of(self.job)
-        if self._delegate is not None and _bool(scope, self.inherited.directives.delegate_facts, "delegate_facts"):
-            self.job.facts_of = walk.run.host(self._delegate)
         return self.job
 
     def _prepare(self) -> Job:
@@ -156,7 +154,7 @@ class TaskLife:
             return None, self._without_loop(job, Outcome.waiting(items.because))
         if not items:
             return None, self._round(
-                job, None, 0, Outcome.skipped("no items in the list", skipped_reason="No items in the list", results=[])
+                job, None, 0, Outcome({"changed": False, "skipped": True, "skipped_reason": "No items in the list", "results": []})
             )
         return items, None
 
@@ -192,7 +190,7 @@ class TaskLife:
         except ProvisionError as error:
             item.label = str(index)
             item.outcome = Outcome.failure(explain(error, item.job, self.walk.host))
-        item.extra = item_extra(loop, item.value, variables, item.label)
+        item.extra = item_extra(loop, item.value, variables)
 
     def _decide(self, item: Item) -> None:
         """``when``: skip the item, or mark it as not certain to happen."""
@@ -213,6 +211,9 @@ class TaskLife:
         """Settings and arguments, then the module call or the action."""
         walk = self.walk
         try:
+            item.delegated_to = walk.delegate_of(item)
+            if item.delegated_to is not None and _bool(item.scope, self.inherited.directives.delegate_facts, "delegate_facts"):
+                item.facts_of = walk.run.host(item.delegated_to)
             item.settings = step_settings(self.task, self.inherited.directives, item.scope, walk.expressions, walk.run.options)
             written, params = arguments_of(walk, item)
             unknown = find_unknown(params)

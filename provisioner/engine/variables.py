@@ -183,14 +183,11 @@ def role_magic(roles: Sequence[RoleSource]) -> dict[str, Any]:
     """Magic variables inside a role; ``roles`` are those around the place, outermost first."""
     role = roles[-1]
     name = f"{role.collection}.{role.name}" if role.collection else role.name
-    parents = list(reversed(role.parents)) or [outer.name for outer in reversed(roles[:-1])]
-    magic: dict[str, Any] = {
-        "role_name": role.name,
-        "role_path": str(role.path),
-        "ansible_role_name": name,
-        "ansible_parent_role_names": parents,
-        "ansible_parent_role_paths": [str(outer.path) for outer in reversed(roles[:-1])],
-    }
+    magic: dict[str, Any] = {"role_name": role.name, "role_path": str(role.path), "ansible_role_name": name}
+    parents = [outer for inner, outer in zip(roles[:0:-1], roles[-2::-1], strict=True) if inner.name not in outer.dependencies]
+    if parents:
+        magic["ansible_parent_role_names"] = [outer.name for outer in parents]
+        magic["ansible_parent_role_paths"] = [str(outer.path) for outer in parents]
     if role.collection:
         magic["ansible_collection_name"] = role.collection
     return magic

@@ -39,7 +39,11 @@ def judge(item: Item, outcome: Outcome, expressions: Expressions) -> Verdict:
 def _complete(result: dict[str, Any]) -> None:
     """What Ansible's results always have."""
     result.setdefault("changed", False)
-    if "failed" not in result:
+    for name in ("stdout", "stderr"):
+        if name in result and f"{name}_lines" not in result:
+            text = result[name]
+            result[f"{name}_lines"] = text.splitlines() if isinstance(text, str) else text
+    if "failed" not in result and not result.get("skipped"):
         rc = result.get("rc")
         result["failed"] = isinstance(rc, int) and not isinstance(rc, bool) and rc != 0 and not isinstance(result["changed"], Unknown)
 

@@ -22,6 +22,7 @@ from provisioner.engine.task import BRINGS_FACTS, TaskLife
 from provisioner.engine.truth import as_bool
 from provisioner.playbook.model import Block, Entry, RoleSource, Task
 from provisioner.ports import Target
+from provisioner.values import Unknown, UnknownValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -256,8 +257,7 @@ class HostWalk:
 
     def target(self, item: Item) -> Target:
         """Where an item's steps go."""
-        job = item.job
-        return self.play.target(self, job, job.delegated_to, item.settings.become)
+        return self.play.target(self, item, item.delegated_to)
 
     def way_to(self, job: Job) -> tuple[object, Callable[[], SharedAgent] | None]:
         """The key of the agent that a task's steps are for, and how to get it; sends the queue first when that is for another one."""
@@ -288,13 +288,15 @@ class HostWalk:
         """Whether the node is this machine, so that steps change the files that lookups and actions read."""
         return self.play.is_local(self)
 
-    def delegate_of(self, job: Job) -> str | None:
+    def delegate_of(self, item: Item) -> str | None:
         """The other host that does the work, None for the host itself."""
-        raw = job.inherited.directives.delegate_to
+        raw = item.job.inherited.directives.delegate_to
         if raw is None:
             return None
-        name = job.scope.render(raw)
-        if name in (None, "") or name is job.scope.omit:
+        name = item.scope.render(raw, item.job.task.span_of("delegate_to"))
+        if isinstance(name, Unknown):
+            raise UnknownValueError(name)
+        if name in (None, "") or name is item.scope.omit:
             return None
         return None if name == self.host.name else str(name)
 

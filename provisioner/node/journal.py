@@ -47,8 +47,13 @@ class Lock:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
+                holder = os.pread(file, 4096, 0).decode("utf-8", "replace")
+                if holder.startswith(f"{who} (pid "):
+                    # The same run under another name of this node, or as another user: it keeps others out already.
+                    self._file = file
+                    return True
                 if time.monotonic() >= until:
-                    self.holder = os.pread(file, 4096, 0).decode("utf-8", "replace") or "another run"
+                    self.holder = holder or "another run"
                     os.close(file)
                     return False
                 time.sleep(LOCK_POLL)

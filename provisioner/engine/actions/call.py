@@ -65,7 +65,7 @@ class Call:
         for name in values:
             self.walk.batch.before_assigning(name)
         known = values if not self.item.maybe else {name: Unknown(self.item.maybe) for name in values}
-        self.item.job.apply(self.walk.host, Effect(kind, known))
+        self.item.job.apply((self.item.facts_of or self.walk.host) if kind != "include" else self.walk.host, Effect(kind, known))
 
     # Files of the controller
 
