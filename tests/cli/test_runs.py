@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.cli.conftest import Project
@@ -216,3 +218,26 @@ def test_a_module_ad_hoc(project: Project) -> None:
     document = project("run", "inventory.yml", "-a", "echo hi", "--format", "json").document
     assert document["results"]["here"]["stdout"] == "hi"
     assert project("run", "inventory.yml", "nobody", "-a", "true").code == 1
+
+
+def test_diffs_of_foreign_bytes(project: Project) -> None:
+    project.path("latin").write_bytes(b"h\xe9\n")
+    project.path("binary").write_bytes(bytes(range(256)))
+    lines = [f"line {number}\n" for number in range(50_000)]
+    project.write("big", "".join(lines))
+    project.write("new", "".join(["changed\n" if number == 30_000 else line for number, line in enumerate(lines)]))
+    project.tasks("""
+- copy: {dest: W/latin, content: "hé\\n"}
+- copy: {dest: W/binary, content: "text\\n"}
+- copy: {dest: W/big, src: W/new}
+""")
+    started = time.monotonic()
+    shown = project("plan", "inventory.yml", "--diff").out
+    assert time.monotonic() - started < 10
+    assert "      -h\\xe9\n      +hé\n" in shown
+    assert "256" in shown
+    assert "sha256" in shown
+    assert shown.count("@@ ") <= 4
+    assert "      -line 30000\n      +changed\n" in shown
+    document = project("plan", "inventory.yml", "--diff", "--format", "json").document
+    assert any("\\xe9" in diff for diff in document["steps"][0]["diffs"])
