@@ -1,7 +1,7 @@
 """Packages, live: the manager's database for reading, its solver for foreseeing, the manager itself for changing.
 
 ``MANAGERS`` maps a manager's name to the file that knows it; each offers ``Manager(host)`` with ``package``, ``packages``, ``solve``,
-``install``, ``remove`` and ``refresh``.
+``install``, ``remove`` and ``refresh``. A name may say which of several (``pip:/opt/tool/bin/python``): ``Manager(host, place)``.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ class LivePackages:
         if name not in self._managers:
             import importlib
 
-            if name not in MANAGERS:
-                raise Fail(f"the package manager {name} is not supported")
-            self._managers[name] = importlib.import_module(f"{__package__}.{MANAGERS[name]}").Manager(self)
+            kind, _, place = name.partition(":")
+            if kind not in MANAGERS:
+                raise Fail(f"the package manager {kind} is not supported")
+            manager = importlib.import_module(f"{__package__}.{MANAGERS[kind]}").Manager
+            self._managers[name] = manager(self, place) if place else manager(self)
         return self._managers[name]
 
     def package(self, manager: str, name: str) -> PackageState | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from .faults import Fail, UnknownReading
+from .packages import bare_name
 from .readings import GroupState, PackageState, UnitState, UserState
 from .wire import Unknown
 
@@ -40,6 +41,7 @@ UNIT_FOLDERS = (
 )
 # A service that starts makes sockets, state and devices; it does not write configuration.
 RUNTIME_PLACES = ("/run/", "/var/", "/tmp/", "/dev/", "/proc/", "/sys/")
+REMOVALS = ("remove", "purge", "autoremove")
 SOLVER_PLACES = ("/etc/apt/", "/etc/yum.repos.d/", "/etc/dnf/", "/var/lib/apt/")
 
 
@@ -202,12 +204,16 @@ class OverlaySystem:
 
     def solve(self, manager: str, verb: str, request: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
         """See ``ports.Reader.solve``: pending installs are solved together with this one, and what they bring is taken off."""
-        because = self._solver_unknown.get(manager) or self._opaque[1]
+        because: str | None = self._solver_unknown.get(manager) or self._opaque[1]
+        for kind, name in options.get("about", ()):
+            because = because or self._pending_for(kind, name)
         for path in [*self._entries, *self._marks]:
-            if path.startswith(SOLVER_PLACES):
+            if path.startswith(SOLVER_PLACES) and ":" not in manager:
                 because = because or f"changing {path}"
         if because:
             raise UnknownReading(because)
+        if verb in REMOVALS:
+            return self._solve_removal(manager, verb, request, options)
         earlier = self._requests.get(manager, [])
         try:
             answer = self._base.solve(manager, verb, [*earlier, *request], options)
@@ -225,9 +231,20 @@ class OverlaySystem:
         remove = {name: old for name, old in answer["remove"].items() if name not in gone}
         return {**answer, "install": install, "remove": remove}
 
+    def _solve_removal(self, manager: str, verb: str, request: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+        """What a removal takes away: what the solver says of the packages that are there, and those that would have come until then."""
+        planned = {name: state for (known, name), state in self._packages.items() if known == manager}
+        answer = self._base.solve(manager, verb, [word for word in request if bare_name(word) not in planned], options)
+        remove = {name: old for name, old in answer["remove"].items() if planned.get(name, True) is not None}
+        for name in map(bare_name, request):
+            state = planned.get(name)
+            if state is not None:
+                remove[name] = str(state.version)
+        return {**answer, "remove": remove}
+
     def _fold_install_packages(self, change: InstallPackages) -> None:
         because = f"installing {change.target}"
-        self._arrive(because)
+        self._arrive(because, _places(change.manager))
         if change.options.get("verb", "install") == "install":
             self._requests.setdefault(change.manager, []).extend(change.request)
         else:
@@ -237,7 +254,7 @@ class OverlaySystem:
             self._solver_unknown[f"{change.manager} set"] = because
             self._solver_unknown[change.manager] = because
             for word in change.request:
-                self._unknown_names[("package", _bare(word))] = because
+                self._unknown_names[("package", bare_name(word))] = because
             return
         for name, version in after.items():
             state = None if version is None else PackageState(name=name, version=str(version))
@@ -247,7 +264,7 @@ class OverlaySystem:
     def _fold_remove_packages(self, change: RemovePackages) -> None:
         because = f"removing {change.target}"
         self._solver_unknown[change.manager] = because
-        before = change.before if isinstance(change.before, dict) else dict.fromkeys(map(_bare, change.request))
+        before = change.before if isinstance(change.before, dict) else dict.fromkeys(map(bare_name, change.request))
         for name in before:
             if isinstance(change.before, dict):
                 self._packages[(change.manager, name)] = None
@@ -276,7 +293,7 @@ class OverlaySystem:
         self._arrive(because)
         self._solver_unknown[manager] = self._solver_unknown[f"{manager} set"] = because
         for word in getattr(change, "request", ()):
-            self._unknown_names[("package", _bare(word))] = because
+            self._unknown_names[("package", bare_name(word))] = because
 
     # -- units ---------------------------------------------------------------------------------------------------------------------
 
@@ -410,6 +427,10 @@ class OverlaySystem:
         return None
 
 
-def _bare(word: str) -> str:
-    """A request's package name: without version, release and architecture."""
-    return word.split("=")[0].split("/")[0].split(":")[0]
+def _places(manager: str) -> tuple[str, ...]:
+    """Where packages of a manager put files; () is anywhere. ``pip:PYTHON`` fills the tree of its Python."""
+    _kind, colon, python = manager.partition(":")
+    if not colon:
+        return ()
+    tree = os.path.dirname(os.path.dirname(python))
+    return ("/usr/local/", "/usr/lib/", "/usr/share/", "/etc/", "/root/", "/home/") if tree in ("", "/", "/usr") else (f"{tree}/",)

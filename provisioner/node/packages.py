@@ -40,7 +40,8 @@ class Packages:
     def install(self, manager: str, request: Sequence[str], options: dict[str, Any] | None = None, verb: str = "install") -> bool:
         """Install what is asked, after asking the solver for the exact set. ``options`` go to the manager:
 
-        allow_downgrade, allow_change_held, allow_remove (None: any removal refused; names: only these), recommends, default_release, force…
+        about ((kind, name) pairs the solver's answer depends on), allow_downgrade, allow_change_held, allow_remove (None: any removal
+        refused; names: only these), recommends, default_release, force…
         Returns False when the solver says there is nothing to do.
         """
         options = options or {}
@@ -74,9 +75,12 @@ class Packages:
         before: dict[str, Any] = {}
         after: dict[str, Any] = {}
         for word in request:
-            name, _, version = word.partition("=")
+            name = bare_name(word)
+            version = word[len(name) :].lstrip("=") if word[len(name) : len(name) + 1] == "=" else ""
+            if not name:
+                continue
             try:
-                state = self._node.reader.package(manager, name.split("/")[0])
+                state = self._node.reader.package(manager, name)
             except UnknownReading:
                 state = None
                 before[name] = unknown
@@ -147,3 +151,13 @@ class Packages:
             )
         )
         return True
+
+
+def bare_name(word: str) -> str:
+    """The package a request names, without version, release, architecture and extras; "" for what is no name (options, paths, URLs)."""
+    if word.startswith(("-", "/", ".")) or "://" in word:
+        return ""
+    for index, char in enumerate(word):
+        if char in "=<>!~/:[; ":
+            return word[:index]
+    return word

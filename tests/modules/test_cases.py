@@ -36,11 +36,8 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="modules act as root")
 
 
 def load() -> list[Any]:
-    found = []
-    for file in sorted(CASES.glob("*.yaml")):
-        for case in yaml.safe_load(file.read_text()) or ():
-            found.append(pytest.param(file.stem, case, id=f"{file.stem}: {case['name']}"))
-    return found
+    cases = [(file.stem, case) for file in sorted(CASES.glob("*.yaml")) for case in yaml.safe_load(file.read_text()) or ()]
+    return [pytest.param(module, case, id=f"{module}: {case['name']}") for module, case in cases]
 
 
 def placed(value: Any, root: str) -> Any:
