@@ -30,6 +30,18 @@ _PART = re.compile(r"\w+")
 _FOLDERS = {"copy": "files", "template": "templates", "script": "files", "unarchive": "files", "include_vars": "vars"}
 _SYNTAX = frozenset(f"{kind}_{end}_string" for kind in ("block", "variable", "comment") for end in ("start", "end"))
 _EXPRESSIONS = ("until", "changed_when", "failed_when")
+# Texts that are certainly right are most of a playbook; looking at them with Jinja would cost more than all the rest of a load.
+_NAME = r"(?!(?:and|or|not|is|in|if|else)\b)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\['[\w.-]+'\]|\[\"[\w.-]+\"\]|\[\d+\])*"
+_LITERAL = r"(?:'[^'\\]*'|\"[^\"\\]*\"|-?\d+(?:\.\d+)?|[Tt]rue|[Ff]alse)"
+_FILTERED = (
+    rf"{_NAME}(?: ?\| ?(?:default\({_LITERAL}\)|default\(omit\)|bool|int|length|lower|upper|string|list|first|last|basename|dirname))*"
+)
+_TERM = (
+    rf"(?:not )?(?:{_FILTERED}(?: (?:==|!=|<=?|>=?) (?:{_LITERAL}|{_FILTERED}))?"
+    rf"|{_NAME} is (?:not )?(?:defined|undefined|changed|failed|skipped|succeeded|none|string|mapping))"
+)
+_PLAIN_EXPRESSION = re.compile(rf"{_TERM}(?: (?:and|or) {_TERM})*")
+_PLAIN_TEMPLATE = re.compile(rf"(?:[^{{}}\\]|\{{\{{ ?{_FILTERED} ?\}}\}})*")
 _PLAIN = (str, int, float, bool, list, dict, type(None))
 
 
@@ -94,6 +106,8 @@ class TaskChecks:
                     self._template(condition, "{{" not in condition and "{%" not in condition, task, (key,), scope)
 
     def _template(self, text: str, expression: bool, task: Task, keys: tuple[str, ...], scope: Scope) -> None:
+        if (_PLAIN_EXPRESSION if expression else _PLAIN_TEMPLATE).fullmatch(text):
+            return
         if (text, expression) not in self._templates:
             check = self._context.check_template
             self._templates[text, expression] = check(text, expression) if check else None

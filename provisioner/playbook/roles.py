@@ -289,8 +289,7 @@ class RoleLoader:
         shared = directives(item, report, canonical=self._tasks.actions.canonical if canonical else None)
         reserved = {*ROLE, "role", "name", "src", "scm", "version"}
         params = {key: value for key, value in item.items() if key not in reserved}
-        source = item.get("tasks_from")
-        return Use(self._short(name), report.at(), params, shared, sources=Sources(source if isinstance(source, str) else MAIN))
+        return Use(self._short(name), report.at(), params, shared)
 
     def _short(self, name: str) -> str:
         """``git+https://…/x.git,v1`` and ``src,version,name`` of galaxy dependencies → the installed name."""

@@ -234,13 +234,7 @@ def test_template_files_are_checked_once(tmp_path: Path) -> None:
         return Diagnostic("unexpected end", Span(path, 1)) if "{{" in text else None
 
     task = "    - template: {src: %s, dest: /x}\n"
-    site = (
-        "- hosts: all\n  tasks:\n"
-        + task % "a.j2"
-        + task % "a.j2"
-        + task % "b.j2"
-        + task % "a.j2"
-    )
+    site = "- hosts: all\n  tasks:\n" + task % "a.j2" + task % "a.j2" + task % "b.j2" + task % "a.j2"
     files = {"site.yml": site, "templates/a.j2": "{{ x", "templates/b.j2": "text", "c.j2": "{{"}
     project = Project(tmp_path, files, check_file=check_file)
     project.load()
