@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from provisioner.errors import ProvisionError
-from provisioner.lab import network
+from provisioner.lab import cgroups, network
 from provisioner.lab.image import Progress, ensure
 from provisioner.lab.layer import Layer
 from provisioner.lab.model import Lab, Node
@@ -56,6 +56,8 @@ class Engine:
         if done.returncode != 0:
             lines = done.stderr.strip().splitlines()
             return lines[-1] if lines else f"{self.name} info fails"
+        if self.name == "podman" and _mixed_cgroups() and shutil.which("runc") is None:
+            return "this machine has old and new cgroups side by side, with which podman needs runc (apt install runc)"
         return ""
 
     def prepare(self, lab: Lab, base: Path, say: Progress) -> Path:
@@ -113,8 +115,11 @@ class Engine:
         call(self.name, "start", _container(lab, node))
 
     def _create(self, lab: Lab, node: Node, root: Path) -> None:
+        # Podman's own choice, crun, refuses a machine that has old and new cgroups side by side.
+        runtime = ["--runtime=runc"] if self.name == "podman" and _mixed_cgroups() else []
         call(
             self.name,
+            *runtime,
             "create",
             f"--name={_container(lab, node)}",
             f"--hostname={node.name}",
@@ -182,6 +187,10 @@ class Engine:
 
 def _container(lab: Lab, node: Node) -> str:
     return f"provision-{lab.name}-{node.index}"
+
+
+def _mixed_cgroups() -> bool:
+    return len(cgroups.hierarchies()) > 1
 
 
 def _podman_options() -> list[str]:

@@ -82,7 +82,7 @@ WRITES = {
 }
 """Calls by which a module would change the node by itself."""
 
-PROGRAMS = {"lab/httpd.py", "lab/repository/ctk.py", "lab/vagrant.py", "lab/simulator/install.py"}
+PROGRAMS = {"lab/demo.py", "lab/httpd.py", "lab/repository/ctk.py", "lab/vagrant.py", "lab/simulator/install.py"}
 """Files that are programs of their own, started by a process."""
 
 EXPORTED = ("InputError", "Options", "Outcome", "ProvisionError", "Record", "Session", "__version__", "apply", "plan")

@@ -81,6 +81,7 @@ def test_a_container_has_its_node_s_name_and_address(monkeypatch: pytest.MonkeyP
         return ""
 
     monkeypatch.setattr("provisioner.lab.docker.call", call)
+    monkeypatch.setattr("provisioner.lab.docker.cgroups.hierarchies", lambda: [Path("/sys/fs/cgroup")])
     monkeypatch.setattr("provisioner.lab.docker.succeeds", lambda *argv: True)
     lab = Lab("x", tmp_path, engine, "bookworm", 3)
     docker.Engine(engine)._create(lab, Node("x-2", 2, "10.213.3.2", "k"), Path("/images/bookworm-abc"))
