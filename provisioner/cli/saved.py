@@ -122,7 +122,7 @@ def _check_nodes(stage: Stage, playbooks: Sequence[Playbook], plan: Plan, option
             why="nothing was changed anywhere",
             help=lost[0].get("help") or "bring it back, or plan again without it",
         )
-    moved = drift(plan.steps, outcome.document["steps"])
+    moved = drift(plan.steps, plan.keyed(outcome.document["steps"]))
     if moved:
         lines = "\n".join(f"  {line}" for line in drift_lines(moved))
         raise Refused(f"{plural(len(moved), 'resource')} moved since the plan was made:\n{lines}", why="nothing was changed", help=_AGAIN)
@@ -133,6 +133,7 @@ class Watch:
     """Holds every step against the plan; a step that deviates ends the run on its host."""
 
     def __init__(self, plan: Plan) -> None:
+        self._plan = plan
         self.comparison = Comparison(plan.steps)
         self.deviated: set[str] = set()
         self.steps = 0
@@ -142,7 +143,8 @@ class Watch:
         """Raise ``PlanMismatch`` for a step that did something else than was planned."""
         with self._lock:
             self.steps += 1
-            mismatch = self.comparison.check(step_as_dict(step))
+            (made,) = self._plan.keyed([step_as_dict(step)])
+            mismatch = self.comparison.check(made)
             if mismatch is None:
                 return
             self.deviated.add(step.host)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,19 @@ def digest_file(path: Path, key: bytes) -> str:
         while piece := file.read(_PIECE):
             state.update(piece)
     return state.hexdigest()
+
+
+def keyed_step(step: Mapping[str, Any], key: bytes) -> dict[str, Any]:
+    """A step in which the digests of contents are keyed, so that a short secret in a file cannot be guessed from its digest."""
+    changes = [{**change, **{side: _keyed(change.get(side), key) for side in ("before", "after")}} for change in step.get("changes", ())]
+    return {**step, "changes": changes}
+
+
+def _keyed(value: Any, key: bytes) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    known = value.get("sha256")
+    return {**value, "sha256": hmac.new(key, known.encode(), "sha256").hexdigest()} if isinstance(known, str) else value
 
 
 def digest_data(value: Any, key: bytes) -> str:

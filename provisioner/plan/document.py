@@ -12,7 +12,8 @@ and beside it
     key                    the key of the digests: without it, a guess at a short secret cannot be confirmed from the digests;
                            shown nowhere, which is why the file itself is readable by its owner only
 
-Values of variables are not kept: secrets are masked in the steps, and extra variables are given again when the plan is applied.
+Values of variables are not kept: secrets are masked in the steps, digests of contents are keyed, too, and extra variables are given again
+when the plan is applied.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 
 from provisioner.diagnostics import Diagnostics, Span
 from provisioner.errors import InputError
-from provisioner.plan.digests import digest_data, digest_file
+from provisioner.plan.digests import digest_data, digest_file, keyed_step
 
 SCHEMA = "provision.plan/1"
 _OWN = ("id", "created", "tool", "folder", "options", "inputs", "variables", "applied", "key", "complete", "errored")
@@ -92,6 +93,10 @@ class Plan:
             shown["key"] = self.key.hex()
         return shown
 
+    def keyed(self, steps: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Steps of another run in the form in which this plan keeps its own, to be compared with them."""
+        return [keyed_step(step, self.key) for step in steps]
+
     def moved_inputs(self, inputs: Iterable[Path], base: Path) -> list[str]:
         """Paths whose content is not what the plan saw: changed, gone, or new; ``inputs`` are the files an apply would read now."""
         now = {name_of(path, base): path for path in inputs}
@@ -120,7 +125,7 @@ def make_plan(
     """A new plan from the document of a plan run; ``base`` is the folder that the names of the inputs are relative to."""
     key = secrets.token_bytes(32)
     return Plan(
-        body=body,
+        body={**body, "steps": [keyed_step(step, key) for step in body["steps"]]},
         options=options,
         inputs={name_of(path, base): digest_file(path, key) for path in sorted(set(inputs)) if path.is_file()},
         variables={"names": sorted(extra), "digest": digest_data(extra, key)},

@@ -72,6 +72,14 @@ def test_extra_variables_are_compared_by_digest(tmp_path: Path, inputs: list[Pat
     assert made.variables_differ({})
 
 
+def test_digests_of_contents_are_keyed_and_can_be_compared(tmp_path: Path, inputs: list[Path]) -> None:
+    content = step("changed", change(after={"sha256": "a" * 64, "mode": "0600"}))
+    made = make_plan({**BODY, "steps": [content]}, options={}, inputs=[], extra={}, base=tmp_path, tool="")
+    assert made.steps[0]["changes"][0]["after"]["mode"] == "0600"
+    assert made.steps[0]["changes"][0]["after"]["sha256"] != "a" * 64
+    assert made.keyed([content]) == made.steps
+
+
 def test_digests_are_keyed(tmp_path: Path, inputs: list[Path]) -> None:
     assert plan(inputs, tmp_path).inputs != plan(inputs, tmp_path).inputs
 
