@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from provisioner.report.changes import describe
-from provisioner.report.plan_view import HostGroup, PlanView, by_task, step_label, step_notes
+from provisioner.report.plan_view import HostGroup, PlanView, step_notes
 from provisioner.report.text import clean, one_line, plural
 
 _STYLE = """
@@ -46,9 +46,9 @@ def plan_html(document: Mapping[str, Any], *, full: bool = False, banner: str = 
 def _group(group: HostGroup) -> list[str]:
     count = f"{plural(len(group.hosts), 'host')}, {plural(len(group.steps), 'step')}"
     parts = [f"<details open><summary>{escape(group.title)} ({count})</summary>"]
-    for steps in by_task(group.steps):
+    for label, steps in group.tasks():
         place = escape(clean(str(steps[0].get("source", ""))))
-        parts.append(f'<div class="task"><span class="place">{place}</span>{escape(step_label(steps[0]))}</div>')
+        parts.append(f'<div class="task"><span class="place">{place}</span>{escape(label)}</div>')
         for step in steps:
             maybe = (one_line(str(step.get("reason") or "")) or "it depends on an earlier step") if step["status"] == "maybe" else ""
             for change in step.get("changes", ()) if step["status"] != "skipped" else ():
@@ -56,5 +56,5 @@ def _group(group: HostGroup) -> list[str]:
                 item = f"  [{one_line(str(step['item']), 60)}]" if step.get("item") is not None else ""
                 text = escape(f" {told.text}{item}{told.note}")
                 parts.append(f'<div class="step"><span class="{told.style}">{escape(told.sign)}</span>{text}</div>')
-            parts += [f'<div class="step {style}">{escape(text)}</div>' for style, text in step_notes(step)]
+            parts += [f'<div class="step {style}">{escape(text)}</div>' for style, text in step_notes(step, group.causes(step))]
     return [*parts, "</details>"]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from provisioner.report.changes import describe
-from provisioner.report.plan_view import HostGroup, PlanView, by_task, step_label, step_notes
+from provisioner.report.plan_view import HostGroup, PlanView, step_notes
 from provisioner.report.text import clean, one_line, plural
 
 
@@ -33,15 +33,15 @@ def plan_markdown(document: Mapping[str, Any], *, full: bool = False, banner: st
 def _group(group: HostGroup) -> list[str]:
     title = f"<b>{html.escape(group.title)}</b> ({plural(len(group.hosts), 'host')}, {plural(len(group.steps), 'step')})"
     lines = ["<details open>", f"<summary>{title}</summary>", "", "```diff"]
-    for steps in by_task(group.steps):
-        lines.append(f"# {_fenced(step_label(steps[0]))}  {_fenced(clean(str(steps[0].get('source', ''))))}")
+    for label, steps in group.tasks():
+        lines.append(f"# {_fenced(label)}  {_fenced(clean(str(steps[0].get('source', ''))))}")
         for step in steps:
             maybe = one_line(str(step.get("reason") or "")) or "it depends on an earlier step"
             for change in step.get("changes", ()) if step["status"] != "skipped" else ():
                 told = describe(change, planned=True, maybe=maybe if step["status"] == "maybe" else "")
                 item = f"  [{one_line(str(step['item']), 60)}]" if step.get("item") is not None else ""
                 lines.append(_fenced(f"{told.sign} {told.text}{item}{told.note}"))
-            lines += [_fenced(text) for _, text in step_notes(step)]
+            lines += [_fenced(text) for _, text in step_notes(step, group.causes(step))]
     return [*lines, "```", "", "</details>", ""]
 
 

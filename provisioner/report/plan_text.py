@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from provisioner.report.plan_view import HostGroup, PlanView, by_task, several_plays, step_label, step_notes
+from provisioner.report.plan_view import HostGroup, PlanView, several_plays, step_notes
 from provisioner.report.steps import change_lines, diff_lines
 from provisioner.report.text import Paper, clean, one_line, plural, width_of
 
@@ -41,16 +41,16 @@ def _write_group(paper: Paper, group: HostGroup, *, diff: bool, unlimited: bool)
     paper.line(f"{paper.paint(group.title, 'bold')}{count}")
     plays = several_plays(group.steps)
     play = None
-    for steps in by_task(group.steps):
+    for label, steps in group.tasks():
         first = steps[0]
         if plays and first.get("play") != play:
             play = first.get("play")
             paper.line(f"  {paper.paint('PLAY ' + one_line(str(play)), 'bold')}")
-        label, source = step_label(first), clean(str(first.get("source", "")))
+        source = clean(str(first.get("source", "")))
         paper.spread(f"  {label}", paper.paint(source, "dim"), left_width=2 + width_of(label), right_width=width_of(source))
         for step in steps:
             paper.lines(f"    {line}" for line in change_lines(step, paper, planned=True) if step["status"] != "skipped")
-            paper.lines(f"    {paper.paint(text, style)}" for style, text in step_notes(step))
+            paper.lines(f"    {paper.paint(text, style)}" for style, text in step_notes(step, group.causes(step)))
             if diff:
                 limit = {"limit": 10**9} if unlimited else {}
                 paper.lines(f"      {line}" for line in diff_lines(step.get("diffs", ()), paper, **limit))

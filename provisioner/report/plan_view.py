@@ -28,6 +28,22 @@ class HostGroup:
         """The hosts, folded."""
         return clean(fold_hosts(self.hosts))
 
+    def tasks(self) -> list[tuple[str, list[Mapping[str, Any]]]]:
+        """Label and steps of each task, in order; labels are numbered, and the items of a loop are together."""
+        return [(f"{number}. {step_label(steps[0])}", steps) for number, steps in enumerate(by_task(self.steps), 1)]
+
+    def causes(self, step: Mapping[str, Any]) -> str:
+        """``, step 3``: the tasks whose changes are the reason for a handler; '' when they are not told by name."""
+        reason = str(step.get("reason") or "")
+        if not step.get("handler") or not reason:
+            return ""
+        found = [
+            str(number)
+            for number, steps in enumerate(by_task(self.steps), 1)
+            if any(str(change["target"]) in reason for each in steps if not each.get("handler") for change in each.get("changes", ()))
+        ]
+        return f", step {' and '.join(found)}" if found else ""
+
 
 @dataclass
 class PlanView:
@@ -128,8 +144,8 @@ def step_label(step: Mapping[str, Any]) -> str:
     return f"handler {label}" if step.get("handler") else label
 
 
-def step_notes(step: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(style, text) of what there is to say of a step besides its changes."""
+def step_notes(step: Mapping[str, Any], causes: str = "") -> list[tuple[str, str]]:
+    """(style, text) of what there is to say of a step besides its changes; ``causes`` is put behind the reason of a handler."""
     status = step["status"]
     item = f" [{one_line(str(step['item']), 60)}]" if step.get("item") is not None else ""
     reason = one_line(str(step.get("reason") or step.get("msg") or ""))
@@ -152,7 +168,7 @@ def step_notes(step: Mapping[str, Any]) -> list[tuple[str, str]]:
     elif status == "changed" and not step.get("changes"):
         notes.append(("change", f"~{item} {one_line(str(step.get('msg') or '')) or 'changed'}"))
     if step.get("handler") and reason and status == "changed":
-        notes.append(("dim", f"because {_bare(reason)}"))
+        notes.append(("dim", f"because {_bare(reason)}{causes}"))
     return notes
 
 

@@ -71,7 +71,7 @@ def test_handlers_stand_in_the_plan_with_their_cause(project: Project) -> None:
     )
     shown = project("plan", "inventory.yml").out
     assert "handler first" in shown
-    assert f"because of {project.folder}/conf" in shown
+    assert f"because of {project.folder}/conf, step 1" in shown
     assert "second" not in shown
 
 
