@@ -31,9 +31,9 @@ def command(choices: Choices, inventory: str | None, playbooks: tuple[str, ...])
         if playbooks:
             raise UsageError("a saved plan knows its playbooks", help=f"provision apply {inventory}")
         return apply_saved(choices, Path(inventory))
-    stage = Stage.open(choices, [inventory] if inventory else [])
+    stage, named = Stage.open_with(choices, inventory, playbooks)
     if choices.list_hosts or choices.list_tasks or choices.list_tags or choices.syntax_check:
-        return list_or_check(stage, playbooks)
+        return list_or_check(stage, named)
     if choices.check:
-        return plan(stage, playbooks, choices.form, detailed=False)
-    return apply(stage, playbooks)
+        return plan(stage, named, choices.form, detailed=False)
+    return apply(stage, named)

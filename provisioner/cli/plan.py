@@ -26,7 +26,7 @@ def command(choices: Choices, inventory: str | None, playbooks: tuple[str, ...],
     from provisioner.cli.listing import list_or_check
     from provisioner.cli.stage import Stage
 
-    stage = Stage.open(choices, [inventory] if inventory else [])
+    stage, named = Stage.open_with(choices, inventory, playbooks)
     if choices.list_hosts or choices.list_tasks or choices.list_tags or choices.syntax_check:
-        return list_or_check(stage, playbooks)
-    return plan(stage, playbooks, choices.form, detailed=detailed, out=out)
+        return list_or_check(stage, named)
+    return plan(stage, named, choices.form, detailed=detailed, out=out)

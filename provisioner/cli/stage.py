@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from provisioner import config as settings
 from provisioner.cli import failures
@@ -14,7 +15,7 @@ from provisioner.cli.variables import read_extra_vars
 from provisioner.engine.options import Options
 from provisioner.playbook.model import Playbook
 from provisioner.ports import Mode
-from provisioner.project.layout import project_folder
+from provisioner.project.layout import is_playbook, project_folder
 from provisioner.project.session import Session
 
 
@@ -30,8 +31,19 @@ class Stage:
         """Read settings, vault passwords and inventories. Raises ``UsageError`` and ``InputError``."""
         config = settings.load()
         vault = open_vault(choices, config)
-        sources = [*(inventories or config.inventory), *choices.more_inventories]
+        given = [*inventories, *choices.more_inventories]
+        sources = given or config.inventory
         return cls(Session.open(sources, extra_vars=read_extra_vars(choices.extra_vars, vault), vault=vault, config=config), choices)
+
+    @classmethod
+    def open_with(cls, choices: Choices, inventory: str | None, playbooks: Sequence[str]) -> tuple[Stage, tuple[str, ...]]:
+        """A stage, and the playbooks that were named.
+
+        As with ansible-playbook, the first argument may be a playbook where ``-i`` or the settings give the inventory.
+        """
+        if inventory is not None and is_playbook(Path(inventory)) and (choices.more_inventories or settings.load().inventory):
+            return cls.open(choices, ()), (inventory, *playbooks)
+        return cls.open(choices, (inventory,) if inventory else ()), tuple(playbooks)
 
     def options(self, mode: Mode, command: str) -> Options:
         """What the engine is told; asks for passwords where that was wanted."""

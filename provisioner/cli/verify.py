@@ -39,9 +39,9 @@ def command(choices: Choices, inventory: str | None, playbooks: tuple[str, ...],
     from provisioner.verify.tests import run_suites
 
     started = time.monotonic()
-    stage = Stage.open(choices, [inventory] if inventory else [])
+    stage, named = Stage.open_with(choices, inventory, playbooks)
     options = stage.options("plan", "verify")
-    loaded = stage.load(playbooks, options)
+    loaded = stage.load(named, options)
     connect = Remembering(stage.session.connector())
     run = stage.session.run(loaded, options, connect=connect)
     outcome = execute(run, Quiet())

@@ -241,3 +241,12 @@ def test_diffs_of_foreign_bytes(project: Project) -> None:
     assert "      -line 30000\n      +changed\n" in shown
     document = project("plan", "inventory.yml", "--diff", "--format", "json").document
     assert any("\\xe9" in diff for diff in document["steps"][0]["diffs"])
+
+
+def test_the_inventory_may_come_by_option_as_with_ansible(project: Project) -> None:
+    project.tasks(FILES)
+    assert project("plan", "-i", "inventory.yml", "playbooks/site.yml").code == 0
+    assert project("plan", "-i", "inventory.yml").code == 0
+    wrong = project("plan", "playbooks/site.yml")
+    assert wrong.code == 1
+    assert "is a playbook, and an inventory is wanted first" in wrong.err
