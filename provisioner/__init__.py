@@ -1,8 +1,8 @@
 """provision: declarative playbooks turn bare Linux servers into production NVIDIA GPU nodes.
 
-    from provisioner import Session
+    from provisioner import load
 
-    session = Session.open(["inventory/prod.yml"])
+    session = load("inventory/prod.yml")
     outcome = session.plan(limit="gpu01")
     print(outcome.document["stats"])
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from provisioner.engine.options import Options
-    from provisioner.engine.run import Outcome
+    from provisioner.engine.run import Outcome, Run
     from provisioner.errors import InputError, ProvisionError
     from provisioner.events import Record
-    from provisioner.project.session import Session, apply, plan
+    from provisioner.project.session import Session, load
 
-__all__ = ["InputError", "Options", "Outcome", "ProvisionError", "Record", "Session", "__version__", "apply", "plan"]
+__all__ = ["InputError", "Options", "Outcome", "ProvisionError", "Record", "Run", "Session", "__version__", "load"]
 
 _HOMES = {
     "InputError": "errors",
@@ -31,9 +31,9 @@ _HOMES = {
     "Outcome": "engine.run",
     "ProvisionError": "errors",
     "Record": "events",
+    "Run": "engine.run",
     "Session": "project.session",
-    "apply": "project.session",
-    "plan": "project.session",
+    "load": "project.session",
 }
 
 

@@ -31,7 +31,8 @@ def check(playbooks: Sequence[Playbook], inventory: Inventory, options: Options)
     for playbook in playbooks:
         for play in playbook.plays:
             _check_hosts(play, inventory, made, found)
-    if not found.errors and options.limit is not None and not _anybody(playbooks, inventory, options.limit):
+    plays = any(playbook.plays for playbook in playbooks)  # none where a file cannot be read: that is said already
+    if plays and not found.errors and options.limit is not None and not _anybody(playbooks, inventory, options.limit):
         found.error(
             f"--limit {options.limit} leaves no host of these plays",
             help="the hosts of each play are shown by --list-hosts",

@@ -16,8 +16,9 @@ from provisioner.config import Config
 from provisioner.diagnostics import Diagnostics
 from provisioner.engine.options import Options
 from provisioner.errors import InputError, UsageError
-from provisioner.inventory import Inventory, load
+from provisioner.inventory import Inventory
 from provisioner.inventory import Options as InventoryOptions
+from provisioner.inventory import load as load_inventory
 from provisioner.playbook.loader import Loader
 from provisioner.playbook.model import Playbook
 from provisioner.playbook.scope import LoadContext
@@ -75,7 +76,7 @@ class Session:
         vault = vault if vault is not None else Vault()
         extra = dict(extra_vars or {})
         folder = project_folder(sources)
-        inventory = load(
+        inventory = load_inventory(
             sources,
             options=InventoryOptions.of(config),
             vault=vault,
@@ -197,11 +198,6 @@ def _template_problem(environment: Environment, text: str, expression: bool) -> 
     return f"{problem.message} ({problem.help})" if problem.help else problem.message
 
 
-def apply(inventory: str | Path, playbooks: Sequence[str | Path] = (), **choices: Any) -> Outcome:
-    """Bring the hosts of an inventory to what playbooks say; ``extra_vars`` and the choices of ``Session.apply``."""
-    return Session.open([inventory], extra_vars=choices.pop("extra_vars", None)).apply(playbooks, **choices)
-
-
-def plan(inventory: str | Path, playbooks: Sequence[str | Path] = (), **choices: Any) -> Outcome:
-    """Find what ``apply`` would change on the hosts of an inventory; ``extra_vars`` and the choices of ``Session.plan``."""
-    return Session.open([inventory], extra_vars=choices.pop("extra_vars", None)).plan(playbooks, **choices)
+def load(*inventories: str | Path, **details: Any) -> Session:
+    """A session on these inventories; ``details`` are those of ``Session.open``: ``extra_vars``, ``vault``, ``config``."""
+    return Session.open(inventories, **details)

@@ -85,5 +85,5 @@ WRITES = {
 PROGRAMS = {"lab/demo.py", "lab/httpd.py", "lab/repository/ctk.py", "lab/vagrant.py", "lab/simulator/install.py"}
 """Files that are programs of their own, started by a process."""
 
-EXPORTED = ("InputError", "Options", "Outcome", "ProvisionError", "Record", "Session", "__version__", "apply", "plan")
+EXPORTED = ("InputError", "Options", "Outcome", "ProvisionError", "Record", "Run", "Session", "__version__", "load")
 """The public names of ``provisioner``, sorted."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import provisioner
-from provisioner import InputError, Session, apply, plan
+from provisioner import InputError, load
 from provisioner.events import Event, StepFinished
 from provisioner.plan.document import SCHEMA
 
@@ -29,20 +29,20 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_plan_and_apply(project: Path) -> None:
     inventory = project / "inventory.yml"
-    planned = plan(inventory, extra_vars={"name": "made"}, tags=["files"])
+    planned = load(inventory, extra_vars={"name": "made"}).plan(tags=["files"])
     assert planned.document["schema"] == SCHEMA
     assert [step["status"] for step in planned.document["steps"]] == ["changed"]
     assert not (project / "made").exists()
 
     events: list[Event] = []
-    applied = apply(inventory, extra_vars={"name": "made"}, listener=events.append)
+    applied = load(inventory, extra_vars={"name": "made"}).apply(listener=events.append)
     assert applied.exit_code == 0
     assert (project / "made").read_text() == "x"
     assert sum(isinstance(event, StepFinished) for event in events) == 2
 
 
 def test_one_session_runs_several_times(project: Path) -> None:
-    session = Session.open([project / "inventory.yml"], extra_vars={"name": "made"})
+    session = load(project / "inventory.yml", extra_vars={"name": "made"})
     assert session.plan().document["stats"]["changed"] == 2
     assert session.apply(tags=["files"]).document["stats"]["changed"] == 1
     assert session.plan(tags=["files"]).document["stats"]["changed"] == 0
@@ -51,19 +51,21 @@ def test_one_session_runs_several_times(project: Path) -> None:
 def test_problems_are_raised_together_and_nothing_is_printed(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (project / "playbooks" / "site.yml").write_text("- hosts: all\n  tasks:\n    - cpy: {}\n    - fiel: {}\n")
     with pytest.raises(InputError) as caught:
-        apply(project / "inventory.yml", limit="nobody")
+        load(project / "inventory.yml").apply(limit="nobody")
     assert len(caught.value.diagnostics.errors) == 3
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_setting_that_does_not_exist_is_no_setting(project: Path) -> None:
     with pytest.raises(TypeError, match="no such setting of a run: fork"):
-        apply(project / "inventory.yml", fork=5)
+        load(project / "inventory.yml").apply(fork=5)
 
 
 def test_public_names() -> None:
     assert provisioner.__all__ == sorted(provisioner.__all__)
     assert len(provisioner.__all__) <= 10
+    folders = {path.name for path in (ROOT / "provisioner").iterdir()}
+    assert not folders & set(provisioner.__all__), "a package of the same name would take its place once it is imported"
     assert dir(provisioner) == provisioner.__all__
     for name in provisioner.__all__:
         assert getattr(provisioner, name) is not None
