@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from provisioner.templating.environment import DEFAULT_SYNTAX, Environment, Syntax
+from provisioner.templating.environment import Environment
 from provisioner.templating.failures import UndefinedVariable
 from provisioner.templating.files import template_variables
 from provisioner.templating.natural import OMIT
+from provisioner.templating.syntax import DEFAULT_SYNTAX, Syntax
 from provisioner.templating.templar import Templar
 from provisioner.templating.variables import LEVELS, PENDING, Definition, Layer, Level, NeedsResult, PendingNames, Scope
 

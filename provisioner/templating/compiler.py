@@ -241,16 +241,19 @@ class Engine(jinja2.Environment):
 
     def _tokenize(self, source: str, name: str | None, filename: str | None = None, state: str | None = None) -> TokenStream:
         """In ``{{ }}`` of a YAML file a backslash is just a character, since YAML has its own; elsewhere it escapes."""
-        if name is not None or state is not None or "\\" not in source:
+        if "\\" not in source:
             return super()._tokenize(source, name, filename, state)
-        tokens = _with_plain_backslashes(self.lexer.tokeniter(self.preprocess(source), None))
-        return TokenStream(self.lexer.wrap(tokens), name, filename)
+        found = self.lexer.tokeniter(self.preprocess(source, name, filename), name, filename, state)
+        tokens = _with_backslashes(found, plain=name is None and state is None)
+        return TokenStream(self.lexer.wrap(tokens, name, filename), name, filename)
 
     def _parsed(self, source: str, path: str | None) -> nodes.Template:
         tree = self._parse(source, path, path)
         for call in tree.find_all(nodes.Call):
             if isinstance(call.node, nodes.Name) and call.node.name in _LOOKUPS:
-                _nest(call)
+                call.args = [_rendering(argument) for argument in call.args]
+                for argument in call.args:
+                    _nest(argument)
         return tree
 
     def _built(self, tree: nodes.Template, source: str, path: str | None) -> Template:
@@ -364,15 +367,22 @@ class Engine(jinja2.Environment):
         return text if evaluation is None else evaluation.open(text, ())
 
 
-def _with_plain_backslashes(tokens: Iterable[tuple[int, str, str]]) -> Iterator[tuple[int, str, str]]:
-    """Tokens as the lexer finds them, constants between ``{{`` and ``}}`` escaped once more."""
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = frozenset("\\'\"abfnrtvx01234567uUN\n")
+
+
+def _with_backslashes(tokens: Iterable[tuple[int, str, str]], *, plain: bool) -> Iterator[tuple[int, str, str]]:
+    """Tokens as the lexer finds them. What is no escape in a constant (``'\\d'``) stays; with ``plain`` nothing is one in ``{{ }}``."""
     inside = False
     for line, kind, text in tokens:
         if kind in (TOKEN_VARIABLE_BEGIN, TOKEN_VARIABLE_END):
             inside = kind == TOKEN_VARIABLE_BEGIN
-        elif inside and kind == TOKEN_STRING:
-            mark = text[0]
-            text = mark + text[1:-1].replace("\\", "\\\\").replace(mark, f"\\{mark}") + mark
+        elif kind == TOKEN_STRING and "\\" in text:
+            mark, constant = text[0], text[1:-1]
+            if plain and inside:
+                text = mark + constant.replace("\\", "\\\\").replace(mark, f"\\{mark}") + mark
+            else:
+                text = mark + _ESCAPE.sub(lambda found: found[0] if found[1] in _ESCAPED else f"\\{found[0]}", constant) + mark
         yield line, kind, text
 
 
@@ -408,8 +418,19 @@ def _nest(tree: nodes.Node) -> None:
                 setattr(node, field, _rendering(value))
 
 
+def _is_template(text: str, environment: Any) -> bool:
+    """Whether a text is a template; ``'{{' in x`` asks for two characters."""
+    if not has_marks(text):
+        return False
+    try:
+        environment.parse(text)
+    except jinja2.TemplateSyntaxError:
+        return False
+    return True
+
+
 def _rendering(node: Any) -> Any:
-    if not isinstance(node, nodes.Const) or not isinstance(node.value, str) or not has_marks(node.value):
+    if not isinstance(node, nodes.Const) or not isinstance(node.value, str) or not _is_template(node.value, node.environment):
         return node
     call = nodes.Call(nodes.EnvironmentAttribute("nested"), [node], [], None, None, lineno=node.lineno)
     call.set_environment(node.environment)  # type: ignore[arg-type]

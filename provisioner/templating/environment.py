@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jinja2
-import yaml
 from jinja2 import nodes
 
 from provisioner.diagnostics import Diagnostic, Span, did_you_mean
@@ -22,33 +21,9 @@ from provisioner.templating import failures, filters, lookups, tests
 from provisioner.templating import globals as template_globals
 from provisioner.templating.compiler import Engine, Template
 from provisioner.templating.lookups.context import Lookup
+from provisioner.templating.syntax import DEFAULT_SYNTAX, Source, Syntax, read_header
 
-HEADER = "#jinja2:"
 _MOST_COMPILED = 50_000
-
-
-@dataclass(frozen=True)
-class Syntax:
-    """Options of a template file, with the names and defaults of Ansible's ``template`` module."""
-
-    block_start_string: str = "{%"
-    block_end_string: str = "%}"
-    variable_start_string: str = "{{"
-    variable_end_string: str = "}}"
-    comment_start_string: str = "{#"
-    comment_end_string: str = "#}"
-    line_statement_prefix: str | None = None
-    line_comment_prefix: str | None = None
-    newline_sequence: str = "\n"
-    trim_blocks: bool = True
-    lstrip_blocks: bool = False
-
-    def options(self) -> dict[str, Any]:
-        """As keyword arguments for Jinja."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
-
-
-DEFAULT_SYNTAX = Syntax()
 
 
 class Environment:
@@ -76,7 +51,7 @@ class Environment:
         self._templates: dict[str, Template] = {}
         self._expressions: dict[str, Template] = {}
         self._engines: dict[Syntax, Engine] = {DEFAULT_SYNTAX: self.engine}
-        self._files: dict[tuple[str, str, Syntax], Template] = {}
+        self._files: dict[Source, Template] = {}
 
     def template(self, text: str, where: Callable[[], Span | None]) -> Template:
         """The compiled template of a text in a YAML file; raises ``InputError``."""
@@ -102,20 +77,17 @@ class Environment:
         except RecursionError as error:
             raise InputError.of("a template is nested too deeply", where()) from error
 
-    def file(self, text: str, path: str, syntax: Syntax) -> tuple[Template, Syntax]:
-        """The compiled template of a file's text, and its syntax with the ``#jinja2:`` header applied; raises ``InputError``."""
-        body, syntax = header(text, path, syntax)
-        shift = 0 if body is text else 1
-        key = (path, body, syntax)
-        found = self._files.get(key)
+    def file(self, source: Source) -> Template:
+        """The compiled template of a file; raises ``InputError``."""
+        found = self._files.get(source)
         if found is None:
             try:
-                found = self._engine(syntax).build(body, path=path)
+                found = self._engine(source.syntax).build(source.text, path=source.path)
             except jinja2.TemplateSyntaxError as error:
-                raise self._refused(error, path, None, body, shift) from error
-            found.shift = shift
-            _remember(self._files, key, found)
-        return found, syntax
+                raise self._refused(error, source.path, None, source.text, source.shift) from error
+            found.shift = source.shift
+            _remember(self._files, source, found)
+        return found
 
     def _engine(self, syntax: Syntax) -> Engine:
         found = self._engines.get(syntax)
@@ -145,8 +117,8 @@ class Environment:
 
     def file_check(self, text: str, path: str, syntax: Syntax = DEFAULT_SYNTAX) -> Diagnostic | None:
         """The same for a template file."""
-        body = header(text, path, syntax)[0]
-        return self._check(lambda: self.file(text, path, syntax)[0], body, Span(path))
+        source = read_header(text, path, syntax)
+        return self._check(lambda: self.file(source), source.text, Span(path))
 
     def _check(self, build: Callable[[], Template], source: str, span: Span | None) -> Diagnostic | None:
         try:
@@ -207,40 +179,6 @@ def _called(node: nodes.Node) -> str | None:
         first = node.args[0] if called and node.args else None
         return str(first.value) if isinstance(first, nodes.Const) else None
     return str(node.name)  # type: ignore[attr-defined]
-
-
-def header(text: str, path: str, syntax: Syntax = DEFAULT_SYNTAX) -> tuple[str, Syntax]:
-    """A template file's text without its ``#jinja2:`` line, and the syntax with the options of that line; raises ``InputError``."""
-    if not text.startswith(HEADER):
-        return text, syntax
-    line, _, body = text.partition("\n")
-    known = {item.name for item in fields(Syntax)}
-    options: dict[str, Any] = {}
-    for part in _split_options(line[len(HEADER) :]):
-        name, colon, raw = part.partition(":")
-        name = name.strip()
-        if not colon or name not in known:
-            problem = f"unknown option '{name}'" if colon else f"'{part.strip()}' is not 'option: value'"
-            raise InputError.of(f"in the #jinja2: header: {problem}", Span(path, 1, 1), help=did_you_mean(name, known))
-        options[name] = _option(raw.strip(), name, path)
-    return body, replace(syntax, **options)
-
-
-def _split_options(text: str) -> list[str]:
-    """At commas outside of quotes."""
-    return [part for part in re.findall(r"""(?:"[^"]*"|'[^']*'|[^,])+""", text) if part.strip()]
-
-
-def _option(raw: str, name: str, path: str) -> Any:
-    try:
-        value = yaml.safe_load(raw)
-    except yaml.YAMLError as error:
-        raise InputError.of(f"in the #jinja2: header: {name} has the unreadable value {raw}", Span(path, 1, 1)) from error
-    if name in ("trim_blocks", "lstrip_blocks"):
-        if not isinstance(value, bool):
-            raise InputError.of(f"in the #jinja2: header: {name} is {raw}, not True or False", Span(path, 1, 1))
-        return value
-    return value if value is None else str(value)
 
 
 def _remember(cache: dict[Any, Template], key: Any, template: Template) -> None:

@@ -19,12 +19,13 @@ from provisioner.templating.lazy import Path as VariablePath
 from provisioner.templating.lookups.context import run_lookup
 from provisioner.templating.missing import Missing
 from provisioner.templating.natural import OMIT, join_native, keep_newlines, plain
+from provisioner.templating.syntax import Syntax, read_header
 from provisioner.templating.variables import Layer, Level, NeedsResult, Pending, Scope
 from provisioner.templating.views import HostVars, Vars
 from provisioner.values import UnknownValueError
 
 if TYPE_CHECKING:
-    from provisioner.templating.environment import Environment, Syntax
+    from provisioner.templating.environment import Environment
 
 Join = Callable[[Iterable[Any]], Any]
 
@@ -124,12 +125,15 @@ class Evaluation:
 
     def file(self, text: str, path: str, syntax: Syntax, join: Join) -> Any:
         """What a template file gives. Includes are looked for beside it too."""
-        template, syntax = self.environment.file(text, path, syntax)
+        source = read_header(text, path, syntax)
+        if not source.syntax.marks(source.text):
+            return source.text
+        template = self.environment.file(source)
         outer = self.beside
         self.beside = (Path(path).parent, *outer)
         try:
             value = self.run(template, join, lambda: Span(path))
-            return keep_newlines(value, template.newlines, syntax.newline_sequence)
+            return keep_newlines(value, template.newlines, source.syntax.newline_sequence)
         except UnknownValueError as error:
             return error.unknown
         finally:

@@ -117,9 +117,10 @@ def join_block(values: Iterable[Any]) -> Any:
     return "" if value is None else value
 
 
-def join_text(values: Iterable[Any]) -> str:
-    """The text of a template file."""
-    return "".join(map(text_of, _shown(values)))
+def join_text(values: Iterable[Any]) -> str | None:
+    """The text of a template file; None when there is no output at all, which is not the same as an empty text (``keep_newlines``)."""
+    value = join_native(values)
+    return None if value is None or value is OMIT else text_of(value)
 
 
 def keep_newlines(value: Any, wanted: int, sequence: str = "\n") -> Any:

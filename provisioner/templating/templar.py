@@ -8,10 +8,11 @@ from typing import Any
 
 from provisioner.diagnostics import Diagnostic, Span
 from provisioner.templating import conditions
-from provisioner.templating.environment import DEFAULT_SYNTAX, Environment, Syntax
+from provisioner.templating.environment import Environment
 from provisioner.templating.evaluation import Evaluation
 from provisioner.templating.lazy import has_marks
 from provisioner.templating.natural import OMIT, join_plain, join_text
+from provisioner.templating.syntax import DEFAULT_SYNTAX, Syntax
 from provisioner.templating.variables import Scope
 from provisioner.values import Unknown, UnknownValueError
 
@@ -115,8 +116,8 @@ class Templar:
 
     def text(self, text: str, file: str, *, syntax: Syntax = DEFAULT_SYNTAX) -> str | Unknown:
         """The text that a template file gives; ``file`` is its path, includes are looked for beside it too."""
-        value: str | Unknown = self._evaluation().file(text, file, syntax, join_text)
-        return value
+        value: str | Unknown | None = self._evaluation().file(text, file, syntax, join_text)
+        return "" if value is None else value
 
     def lookup(self, name: str, terms: Sequence[Any], span: Span | None = None, **options: Any) -> list[Any] | Unknown:
         """What a lookup gives, as a list: for ``with_NAME`` loops. ``terms`` are rendered already."""

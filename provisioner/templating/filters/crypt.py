@@ -15,6 +15,7 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass
 
+_BCRYPT_ALPHABET = "./" + string.ascii_uppercase + string.ascii_lowercase + string.digits
 ALPHABET = "./" + string.digits + string.ascii_uppercase + string.ascii_lowercase
 
 
@@ -100,7 +101,9 @@ def _bcrypt(password: str, salt: str, rounds: int, ident: str) -> str:
 
     if len(password.encode()) > 72:
         raise ValueError("bcrypt takes passwords of at most 72 bytes")
-    setting = f"${ident}${rounds:02d}${salt}".encode()
+    # 22 characters hold four bits more than the 16 bytes of a salt; libraries refuse or clear them
+    last = _BCRYPT_ALPHABET[_BCRYPT_ALPHABET.index(salt[-1]) & 0x30]
+    setting = f"${ident}${rounds:02d}${salt[:-1]}{last}".encode()
     return bcrypt.hashpw(password.encode(), setting).decode()
 
 

@@ -12,8 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from provisioner.templating.files import template_variables
 from provisioner.templating.lookups.context import Lookup, LookupContext
 from provisioner.templating.natural import describe, join_plain, text_of
+from provisioner.templating.syntax import Syntax
 
 _FLAT_KINDS = ("files", "templates", "vars")
 
@@ -112,9 +114,6 @@ def _first(context: LookupContext, name: str) -> str | None:
 
 def template(context: LookupContext, terms: list[Any], **options: Any) -> list[Any]:
     """What template files give; ``template_vars`` are more variables, other options are those of the syntax."""
-    from provisioner.templating.environment import Syntax
-    from provisioner.templating.files import template_variables
-
     more = options.pop("template_vars", {}) or {}
     options.pop("convert_data", None)
     options.pop("jinja2_native", None)
