@@ -397,12 +397,12 @@ def finalized(value: Any) -> Any:
 
 def _attempt(right: Callable[[], Any], left: Unknown) -> Any:
     """The right side beside an unknown left one. It may only make sense if the left one is true, so its failure says nothing."""
-    from provisioner.templating.variables import NeedsResult
+    from provisioner.templating.variables import Carried, NeedsResult
 
     try:
         value = right()
         return value if isinstance(value, Unknown) else (value, bool(value))[0]
-    except NeedsResult:
+    except (NeedsResult, Carried):
         raise
     except Exception:
         return left

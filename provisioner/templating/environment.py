@@ -26,6 +26,9 @@ from provisioner.templating.syntax import DEFAULT_SYNTAX, Source, Syntax, read_h
 _MOST_COMPILED = 50_000
 
 
+__all__ = ["DEFAULT_SYNTAX", "Environment", "Syntax"]
+
+
 class Environment:
     """Compiled templates and plugins.
 

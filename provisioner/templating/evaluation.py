@@ -20,7 +20,7 @@ from provisioner.templating.lookups.context import run_lookup
 from provisioner.templating.missing import Missing
 from provisioner.templating.natural import OMIT, join_native, keep_newlines, plain
 from provisioner.templating.syntax import Syntax, read_header
-from provisioner.templating.variables import Layer, Level, NeedsResult, Pending, Scope
+from provisioner.templating.variables import Carried, Layer, Level, NeedsResult, Pending, Scope
 from provisioner.templating.views import HostVars, Vars
 from provisioner.values import UnknownValueError
 
@@ -145,6 +145,10 @@ class Evaluation:
         CURRENT.evaluation = self
         try:
             return join(template.pieces(Names(self)))
+        except Carried as carried:
+            if outer is None:
+                raise carried.error from None
+            raise
         except (UnknownValueError, NeedsResult, ProvisionError):
             raise
         except Exception as error:
@@ -158,6 +162,8 @@ class Evaluation:
         CURRENT.evaluation = self
         try:
             return [plain(item) for item in run_lookup(self, name, terms, options)]
+        except Carried as carried:
+            raise carried.error from None
         except (UnknownValueError, NeedsResult, ProvisionError):
             raise
         except Exception as error:
@@ -173,7 +179,12 @@ class Evaluation:
             if host not in scope.peers:
                 raise KeyError(host)
             if host != scope.host and scope.on_hostvars is not None:
-                scope.on_hostvars(host)
+                try:
+                    scope.on_hostvars(host)
+                except (NeedsResult, ProvisionError):
+                    raise
+                except Exception as error:
+                    raise Carried(error) from error
             peer = Evaluation(self.environment, scope.peers[host], self.search_paths, read_only=self.read_only)
             found = self._peers[host] = Vars(peer)
         return found

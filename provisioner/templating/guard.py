@@ -18,10 +18,10 @@ from provisioner.templating.failures import PluginFailed
 from provisioner.templating.lazy import LazyDict, LazyList
 from provisioner.templating.missing import Missing, MissingValueError
 from provisioner.templating.natural import OMIT, SCALARS, plain
-from provisioner.templating.variables import NeedsResult
+from provisioner.templating.variables import Carried, NeedsResult
 from provisioner.values import Unknown, UnknownValueError, find_unknown
 
-PASSED_ON = (UnknownValueError, NeedsResult, MissingValueError, PluginFailed, ProvisionError)
+PASSED_ON = (UnknownValueError, NeedsResult, Carried, MissingValueError, PluginFailed, ProvisionError)
 """Exceptions that are not the plugin's own."""
 
 

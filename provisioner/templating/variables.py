@@ -1,6 +1,6 @@
 """Where variables come from and which definition wins: the table of precedence, layers, and the scope a task sees.
 
-A ``Scope`` is a snapshot: layers are not changed once they are in one. Rendering is the work of ``Templar``; here are raw values only.
+Rendering is the work of ``Templar``; here are raw values only. The values of a layer may be a live view: they are looked up each time.
 """
 
 from __future__ import annotations
@@ -58,6 +58,14 @@ class NeedsResult(Exception):
     def __init__(self, name: str) -> None:
         super().__init__(f"the value of {name!r} has not arrived yet")
         self.name = name
+
+
+class Carried(Exception):
+    """Takes an exception of the engine's hooks unharmed through templates, filters and lookups; unpacked when an evaluation ends."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class Pending:
@@ -156,7 +164,7 @@ class Scope:
     with the name whenever variables of another host are touched, before ``peers`` is asked. ``merge`` is ``hash_behaviour = merge``.
     """
 
-    __slots__ = ("_found", "groups", "host", "layers", "merge", "on_hostvars", "peers")
+    __slots__ = ("groups", "host", "layers", "merge", "on_hostvars", "peers")
 
     def __init__(
         self,
@@ -176,7 +184,6 @@ class Scope:
         self.peers: Mapping[str, Scope] = peers if peers is not None else {}
         self.on_hostvars = on_hostvars
         self.merge = merge
-        self._found: dict[str, Found | None] = {}
 
     def child(self, *layers: Layer) -> Scope:
         """This scope with more layers; among layers of one level the later one wins."""
@@ -184,7 +191,6 @@ class Scope:
         scope.layers = tuple(sorted([*self.layers, *layers], key=_rank))
         scope.host, scope.groups, scope.peers = self.host, self.groups, self.peers
         scope.on_hostvars, scope.merge = self.on_hostvars, self.merge
-        scope._found = {}
         return scope
 
     def plus(self, variables: Mapping[str, Any], *, origin: str = "loop") -> Scope:
@@ -193,16 +199,10 @@ class Scope:
 
     def find(self, name: str) -> Found | None:
         """The winning definition, raw; a pending value is found as ``PENDING``."""
-        try:
-            return self._found[name]
-        except KeyError:
-            found = None
-            for layer in reversed(self.layers):
-                if name in layer.values:
-                    found = Found(layer.values[name], layer)
-                    break
-            self._found[name] = found
-            return found
+        for layer in reversed(self.layers):
+            if name in layer.values:
+                return Found(layer.values[name], layer)
+        return None
 
     def raw(self, name: str, default: Any = None) -> Any:
         """The winning value as it is written, or the default."""

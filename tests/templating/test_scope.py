@@ -143,6 +143,33 @@ def test_hostvars() -> None:
         render(peers["a"], "{{ hostvars.x.address }}")
 
 
+class Signal(Exception):
+    """What an engine may raise to leave a task."""
+
+
+def test_the_hook_may_raise_anything() -> None:
+    def hook(_host: str) -> None:
+        raise Signal
+
+    scope = Scope([], host="a", peers={"a": Scope(), "b": Scope()}, on_hostvars=hook)
+    for text in (
+        "{{ hostvars['b'].x | default('y') }}",
+        "{{ ['b'] | map('extract', hostvars) | list }}",
+        "{{ lookup('items', hostvars.b, errors='ignore') }}",
+    ):
+        with pytest.raises(Signal):
+            render(scope, text)
+
+
+def test_layers_may_be_live() -> None:
+    values: dict[str, Any] = {"r": PENDING}
+    scope = Scope([Layer(Level.SET_FACT, values)])
+    with pytest.raises(NeedsResult):
+        render(scope, "{{ r }}")
+    values["r"] = 1
+    assert render(scope, "{{ r }}") == 1
+
+
 def test_hash_behaviour_merge() -> None:
     layers = [
         Layer(Level.ROLE_DEFAULTS, {"d": {"a": 1, "n": {"x": 1}}, "l": [1]}),
