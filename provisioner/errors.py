@@ -5,6 +5,7 @@
     ├── InputError            1   playbook, inventory, variables, template: holds Diagnostics
     ├── HostFailed            2   a step failed
     ├── HostUnreachable       4   no connection, or it was lost
+    │   └── WrongPassword     4   the password for becoming another user was refused
     ├── Refused               3   the plan is stale, or reality moved
     │   └── PlanMismatch      3   the apply did something else than was planned
     └── Interrupted         130
@@ -64,6 +65,10 @@ class HostUnreachable(ProvisionError):
     """No connection to a host, or it broke, or it does not answer within its deadline."""
 
     exit_code = 4
+
+
+class WrongPassword(HostUnreachable):
+    """A host refused the password for becoming another user; trying it on more hosts would only lock accounts."""
 
 
 class Refused(ProvisionError):

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from provisioner.engine.settings import BecomeSettings
 from provisioner.engine.targets import elevated, may_become
 from provisioner.errors import ProvisionError
-from provisioner.playbook.model import Block, Entry, Play
+from provisioner.playbook.model import Block, Entry, Play, RoleSource, Task
 from provisioner.ports import Target
 from provisioner.values import UnknownValueError
 
 if TYPE_CHECKING:
     from provisioner.engine.run import Run
+
+INCLUDES = ("include_tasks", "include_role", "include")
+WORD = "become"
 
 
 class Elevations:
@@ -41,7 +45,7 @@ def hosts_that_become(run: Run) -> Mapping[str, bool]:
     found: dict[str, bool] = {}
     for playbook in run.playbooks:
         for play in playbook.plays:
-            wanted = run.options.become or _play_becomes(play)
+            wanted = run.options.become or _Search(run, play).becomes()
             for host in _hosts(run, play):
                 found[host] = found.get(host, False) or wanted or _variables_say(run, host, play)
     return found
@@ -63,25 +67,55 @@ def _variables_say(run: Run, host: str, play: Play) -> bool:
     return any(may_become(source.values) for source in sources) or may_become(run.options.extra_vars) or may_become(play.directives.vars)
 
 
-def _play_becomes(play: Play) -> bool:
-    if may_become(play.directives):
-        return True
-    roles = list(play.every_role())
-    lists = (
-        play.pre_tasks,
-        play.tasks,
-        play.post_tasks,
-        play.handlers,
-        *((role.body,) for role in roles),
-        *(role.handlers for role in roles),
-    )
-    return any(_entries_become(entries) for entries in lists)
+class _Search:
+    """Looks for ``become`` in everything a play may run; files that are only named during the run are searched as text."""
+
+    def __init__(self, run: Run, play: Play) -> None:
+        self._run = run
+        self._play = play
+        self._seen: set[int] = set()
+
+    def becomes(self) -> bool:
+        """Whether it is anywhere."""
+        play = self._play
+        if may_become(play.directives):
+            return True
+        roles = list(play.every_role())
+        bodies = tuple(role.body for role in roles)
+        handlers = tuple(entry for role in roles for entry in role.handlers)
+        return any(self._entries(part) for part in (play.pre_tasks, bodies, play.tasks, play.post_tasks, play.handlers, handlers))
+
+    def _entries(self, entries: tuple[Entry, ...], role: RoleSource | None = None) -> bool:
+        if id(entries) in self._seen:
+            return False
+        self._seen.add(id(entries))
+        for entry in entries:
+            if may_become(entry.directives) or may_become(entry.directives.vars):
+                return True
+            inner = entry.role or role
+            if isinstance(entry, Block):
+                if any(self._entries(part, inner) for part in (entry.tasks, entry.rescue, entry.always)):
+                    return True
+            elif entry.action in INCLUDES and self._included(entry, inner):
+                return True
+        return False
+
+    def _included(self, task: Task, role: RoleSource | None) -> bool:
+        """What an include brings: the file itself where its name is plain, else all files it could mean."""
+        name = task.args.get("name", task.args.get("role")) if task.action == "include_role" else task.args.get("file")
+        name = name or task.args.get("_raw_params")
+        near, folder, loader = task.span.file, self._play.folder, self._run.loader
+        if isinstance(name, str) and "{" not in name:
+            try:
+                if task.action != "include_role":
+                    return self._entries(loader.load_tasks(name, near=near, folder=folder, role=role), role)
+                loaded = loader.load_role(name, near=near, folder=folder, role=role)
+                return self._entries((loaded.body,), loaded.source) or self._entries(loaded.handlers, loaded.source)
+            except ProvisionError:
+                return False  # what is wrong with it is reported when a host gets there, if one ever does
+        return any(_mentions(path) for path in ([role.path] if role is not None else [Path(near).parent]))
 
 
-def _entries_become(entries: tuple[Entry, ...]) -> bool:
-    for entry in entries:
-        if may_become(entry.directives) or may_become(entry.directives.vars):
-            return True
-        if isinstance(entry, Block) and any(_entries_become(part) for part in (entry.tasks, entry.rescue, entry.always)):
-            return True
-    return False
+def _mentions(folder: Path) -> bool:
+    files = [path for ending in ("*.yml", "*.yaml") for path in folder.rglob(ending) if path.is_file()]
+    return any(WORD in path.read_text("utf-8", "replace") for path in files)

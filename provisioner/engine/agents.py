@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from provisioner.engine.notes import Notes
 from provisioner.engine.options import Options
-from provisioner.errors import HostUnreachable
+from provisioner.errors import HostUnreachable, WrongPassword
 from provisioner.ports import Agent, AgentInfo, Connect, Executed, Mode, Reply, Step, Target
 
 T = TypeVar("T")
@@ -97,6 +97,9 @@ class Agents:
         self._agents: dict[Target, SharedAgent] = {}
         self._starting: dict[Target, threading.Lock] = {}
         self._closed = False
+        self._proving = threading.Lock()
+        self._proved: set[str] = set()
+        self._refused: dict[str, str] = {}
         self._watch: threading.Thread | None = None
         self._stop_watch = threading.Event()
 
@@ -111,14 +114,34 @@ class Agents:
             agent = self._agents.get(target)
             if agent is None or agent.broken:
                 self._refuse_when_closed(target)
-                mode: Mode = self._options.mode
-                agent = SharedAgent(self._connect(target, mode), target)
+                agent = SharedAgent(self._started(target, self._options.mode), target)
                 self._agents[target] = agent
                 if self._closed:
                     agent.close()
                     self._refuse_when_closed(target)
                 self._start_watch()
             return agent
+
+    def _started(self, target: Target, mode: Mode) -> Agent:
+        """Start an agent. A password is tried on one host first: were it wrong, trying it everywhere would lock accounts."""
+        password = target.become.password if target.become is not None else None
+        if password is None or password in self._proved:
+            return self._connect(target, mode)
+        with self._proving:
+            if password not in self._proved:
+                if password in self._refused:
+                    raise HostUnreachable(
+                        f"not tried: the password for becoming another user was wrong on {self._refused[password]}",
+                        help="give the right one with -K (--ask-become-pass) or in ansible_become_password",
+                    )
+                try:
+                    agent = self._connect(target, mode)
+                except WrongPassword:
+                    self._refused[password] = target.host
+                    raise
+                self._proved.add(password)
+                return agent
+        return self._connect(target, mode)
 
     def started(self, target: Target) -> bool:
         """Whether an agent of this target runs."""

@@ -160,6 +160,7 @@ class Batch:
             steps = [step for item in self._items if item.outcome is None for step in self._steps(item, agent)]
             walk.handlers.write_journal(agent)
             ran = agent.run(steps, self._on_reply, contents=walk.run.contents.readers, on_progress=self._on_progress)
+            walk.handlers.write_journal(agent)
         except HostUnreachable as error:
             self._lose(error)
             return
@@ -200,7 +201,7 @@ class Batch:
         """Another try of a task with ``until``: nothing else is queued behind it."""
         walk = self._walk
         left = f"{item.attempts} tried, retrying"
-        walk.run.notes.progress(walk.host.name, f"{item.job.task.label}: {left}")
+        walk.run.notes.progress(walk.host.name, f"{item.job.label}: {left}")
         walk.pause(delay(item, walk.expressions))
         if item.calls:
             item.replies.clear()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from provisioner.diagnostics import did_you_mean
 from provisioner.engine.clocks import FIRST, Place
 from provisioner.engine.inherit import Inherited
-from provisioner.errors import InputError
+from provisioner.errors import HostUnreachable, InputError
 from provisioner.playbook.model import Block, Entry, Play, Role, RoleSource, Task
 from provisioner.values import UnknownValueError
 
@@ -149,8 +149,15 @@ class HostHandlers:
         """The same at the end of a play, when nothing more is sent."""
         if self._to_note or self._to_strike:
             agent = self._walk.running_agent()
-            if agent is not None:
-                self.write_journal(agent)
+            names = ", ".join(self._to_note)
+            try:
+                if agent is not None:
+                    self.write_journal(agent)
+            except HostUnreachable:
+                walk = self._walk
+                if names:
+                    message = f"{walk.host.name} was lost before it could be noted there that these handlers are due: {names}"
+                    walk.run.notes.warn(message, help="run them by hand once it is back", hosts=(walk.host.name,))
 
     def _one(self, handler: Handler, place: Place, ran: set[int]) -> None:
         walk = self._walk

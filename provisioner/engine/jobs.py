@@ -86,6 +86,7 @@ class Effect:
 class Job:
     """A task on a host with all its items.
 
+    label       the name of the task, rendered for this host
     looped      whether the task has a loop, so that its result is a list of results
     complete    False while further items may come (loops that run one by one)
     late        raw texts that are evaluated when results are there, so that what they mention must not change before
@@ -98,6 +99,7 @@ class Job:
     inherited: Inherited
     place: Place
     address: str
+    label: str
     scope: Scope
     no_log: bool = False
     looped: bool = False

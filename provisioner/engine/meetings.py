@@ -130,7 +130,7 @@ def _warn_of_others(walk: HostWalk, life: TaskLife, meeting: Meeting, runner: st
             f"run_once task {life.task.label!r} is skipped because its condition is false on {runner}, the first host",
             life.task.span_of("when"),
             why=f"the condition is true on {', '.join(others)}",
-            help="move the condition to what decides it, or use --run-once any to run on the first host for which it is true",
+            help="move the condition to what decides it, or limit the play to the hosts it is meant for",
             hosts=others,
         )
 

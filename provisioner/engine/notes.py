@@ -88,7 +88,7 @@ class Notes:
             self._started.add(key)
         task = job.task
         role = job.inherited.role
-        label = self._secrets.mask(task.label)
+        label = self._secrets.mask(job.label)
         event = TaskStarted(play, role.name if role else None, label, task.written, task.span, job.address, job.handler is not None)
         self._queue.put(event, order)
 
@@ -104,7 +104,7 @@ class Notes:
             host=host,
             play=play,
             role=role.name if role else None,
-            task=mask(job.task.label),
+            task=mask(job.label),
             action=job.task.action,
             source=job.task.span,
             status=verdict.status,
@@ -134,7 +134,7 @@ class Notes:
         event = TaskFinished(
             host,
             play,
-            self._secrets.mask(task.label),
+            self._secrets.mask(job.label),
             task.action,
             task.span,
             status,

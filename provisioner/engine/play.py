@@ -113,6 +113,8 @@ class PlayRun:
         self.file_layers: dict[str, Sequence[Layer]] = {}
         self.walks: dict[str, HostWalk] = {}
         self.shared_magic = play_magic(self)
+        self.gone: set[str] = set()
+        """Hosts that ended the play early, as ``end_host`` does."""
         self.ended = False
         self.broken = False
         self._magic: dict[str, Layer] = {}
@@ -182,8 +184,10 @@ class PlayRun:
                 raise
             self._broken_off(walk, error)
         except (HostEnds, BatchEnds, RoleEnds):
-            pass  # the host is through with the batch, and nothing went wrong that is not noted already
-        walk.handlers.settle_journal()
+            # The host is through with the batch, and nothing went wrong that is not noted already.
+            self.gone.add(walk.host.name)
+        finally:
+            walk.handlers.settle_journal()
 
     def _failed_for_good(self, walk: HostWalk) -> None:
         """The host leaves the play; with ``force_handlers`` what it was notified of still runs."""

@@ -40,7 +40,6 @@ from provisioner.events import (
     Record,
     RunFinished,
     RunStarted,
-    Stats,
     StepFinished,
     TaskFinished,
 )
@@ -136,8 +135,11 @@ class Run:
             self._plays()
         except (KeyboardInterrupt, Stopped):
             self.interrupted = True
-        finally:
+        except BaseException:
             self._end()
+            self.notes.close()
+            raise
+        self._end()
         self.notes.flush()
         finished = self._finished(record, time.monotonic() - started)
         self.notes.tell(finished)
@@ -344,16 +346,16 @@ class Run:
     def _finished(self, record: Record, seconds: float) -> RunFinished:
         pending = {host: tuple(dict.fromkeys(names)) for host, names in self._ends.waiting.items()}
         stats = dict(record.hosts)
-        code = self._exit_code(stats)
+        code = self._exit_code()
         return RunFinished(code == 0, code, stats, seconds, pending if not self.options.planning else {})
 
-    def _exit_code(self, stats: Mapping[str, Stats]) -> int:
+    def _exit_code(self) -> int:
         if self.interrupted:
             return Interrupted.exit_code
         if self._ends.mismatches:
             return PlanMismatch.exit_code
         states = self._hosts.values()
-        if any(state.failed for state in states) or any(counts.failed for counts in stats.values()):
+        if any(state.failed for state in states):
             return 2
         return 4 if any(state.unreachable for state in states) else 0
 

@@ -46,17 +46,26 @@ def step_settings(task: Task, directives: Directives, scope: Scope, expressions:
         return expressions.render(value, scope, task.span_of(name)) if isinstance(value, str) else value
 
     check = rendered("check_mode")
-    timeout = rendered("timeout")
+    timeout = _deadline(task, rendered("timeout"), scope)
     diff = rendered("diff")
     return StepSettings(
         become=_become(rendered, scope, options),
         environment=_environment(task, directives, scope, expressions),
-        timeout=as_number(timeout, "timeout") or None if timeout is not None else options.task_timeout,
+        timeout=options.task_timeout if timeout is None else timeout or None,
         diff=options.diff if diff is None else as_bool(diff, "diff"),
         quiet=task.changed_when is not None and is_never(task.changed_when),
         trial=check is not None and as_bool(check, "check_mode"),
         real=check is not None and not as_bool(check, "check_mode"),
     )
+
+
+def _deadline(task: Task, timeout: Any, scope: Scope) -> float | None:
+    """Seconds a step may take; ``async`` sets them as well. None when the task does not say."""
+    if timeout is not None:
+        return as_number(timeout, "timeout")
+    if task.async_ is None:
+        return None
+    return as_number(scope.render(task.async_, task.span_of("async")), "async") or None
 
 
 def is_never(conditions: tuple[Any, ...]) -> bool:

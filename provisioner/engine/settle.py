@@ -94,7 +94,7 @@ def _register(walk: HostWalk, job: Job) -> Any:
         job.apply(walk.host, Effect("set", {name: value}))
         skipped = isinstance(value, Mapping) and value.get("skipped") is True
         how = "skipped, " if skipped else ""
-        walk.host.origins[name] = f"{name} was set last by task {job.task.label!r} ({how}{place_text(job.task.span)})"
+        walk.host.origins[name] = f"{name} was set last by task {job.label!r} ({how}{place_text(job.task.span)})"
     return value
 
 
@@ -116,7 +116,7 @@ def _notify(walk: HostWalk, job: Job, order: Order) -> dict[str, Any] | None:
     certain = any(verdict.status == "changed" for verdict in changed)
     targets = [str(change["target"]) for verdict in changed for change in verdict.outcome.changes if change.get("target")]
     try:
-        for because in dict.fromkeys(targets[:3] or [job.task.label]):
+        for because in dict.fromkeys(targets[:3] or [job.label]):
             walk.handlers.notify(job, job.task.notify, because, certain)
     except ProvisionError as error:
         outcome = Outcome.failure(explain(error, job, walk.host), changed=True)

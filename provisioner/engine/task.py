@@ -46,6 +46,9 @@ class TaskLife:
     def start(self) -> Job:
         """Prepare the task and queue it; send the queue where something depends on it now."""
         walk, task = self.walk, self.task
+        if task.async_ is not None and str(task.poll) == "0":
+            why = "it is waited for here, as with poll: 1; async sets its deadline"
+            walk.run.notes.warn("poll: 0 does not put a task into the background yet", task.span_of("poll"), why=why)
         if self._flush_first():
             walk.batch.flush()
         if self._one_by_one():
@@ -121,6 +124,7 @@ class TaskLife:
             self.inherited,
             self.place,
             walk.address_of(task),
+            self._label(scope),
             scope,
             no_log=no_log is not None and _bool(scope, no_log, "no_log", unknown=True),
             looped=task.loop is not None,
@@ -128,6 +132,17 @@ class TaskLife:
             handler=self.handler,
         )
         return self.job
+
+    def _label(self, scope: Scope) -> str:
+        """The name to show; as written where it cannot be rendered."""
+        label = self.task.label
+        if "{{" not in label:
+            return label
+        try:
+            return str(scope.render(label))
+        except (ProvisionError, UnknownValueError):
+            # The name is for people: what is wrong with it is no reason not to run the task.
+            return label
 
     def _prepare(self) -> Job:
         """All items of the task."""

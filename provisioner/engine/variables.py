@@ -174,6 +174,9 @@ def place_layers(inherited: Inherited) -> tuple[Layer, ...]:
         if inherited.role is not None:
             layers.append(Layer(Level.MAGIC, role_magic(inherited.roles), "magic"))
         layers += [Layer(Level.BLOCK_VARS, values, "vars of block or task") for values in inherited.vars]
+        around = inherited.outer.directives.environment if inherited.outer is not None else ()
+        if around:
+            layers.append(Layer(Level.TASK_VARS, {"environment": list(around)}, "environment"))
         layers += [Layer(Level.INCLUDE_PARAMS, values, "vars of the include") for values in inherited.params]
         inherited.layers = tuple(layers)
     return inherited.layers

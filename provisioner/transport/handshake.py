@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from provisioner.errors import HostUnreachable
+from provisioner.errors import HostUnreachable, WrongPassword
 from provisioner.ports import Executed, Target
 from provisioner.transport.bootstrap import INTERPRETERS, OLDEST, Start
 from provisioner.transport.streams import Feeder, Question, Stream, run_plainly
@@ -82,7 +82,7 @@ def _method(target: Target) -> str:
 
 
 def _wrong_password(target: Target) -> HostUnreachable:
-    return HostUnreachable(
+    return WrongPassword(
         f"the {_method(target)} password is wrong",
         why="the node asked for it again; no second try was made, so that no account gets locked",
         help="give the right one with -K (--ask-become-pass) or in ansible_become_password",

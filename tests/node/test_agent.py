@@ -334,8 +334,13 @@ def test_the_second_run_waits(node: Node) -> None:
     first = node()
     threading.Timer(0.7, first.close).start()
     started = time.monotonic()
-    assert node(lock_wait=5.0).info
+    assert node(who="bob@desk", lock_wait=5.0).info
     assert 0.4 < time.monotonic() - started < 4
+
+
+def test_one_run_may_know_a_node_by_several_names(node: Node) -> None:
+    first, second = node(), node(lock_wait=0.2)
+    assert first.info.hostname == second.info.hostname
 
 
 def test_handlers_are_noted_until_they_have_run(node: Node) -> None:

@@ -15,7 +15,7 @@ _OWN = ("name", "hostname", "host", "groups", "group", "groupname", "_raw_params
 
 def add_host(call: Call) -> Outcome:
     """Add a host to the inventory, or variables and groups to a host."""
-    name = call.given("name", "hostname", "host", "_raw_params")
+    name = call.given("name", "hostname", "host")
     if isinstance(name, Unknown):
         raise UnknownValueError(name)
     if not name:
