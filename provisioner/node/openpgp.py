@@ -12,6 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PUBLIC_KEY = 6
+PUBLIC_SUBKEY = 14
+
+
+class Key:
+    """A public key with all that belongs to it. ``fingerprint`` of the primary key, ``ids``: it and those of subkeys; ``data``: binary."""
+
+    __slots__ = ("data", "fingerprint", "ids")
+
+    def __init__(self, fingerprint: str) -> None:
+        self.fingerprint = fingerprint
+        self.ids = [fingerprint]
+        self.data = b""
+
+    def matches(self, wanted: str) -> bool:
+        """Whether a key id (8 or 16 digits, a fingerprint; 0x before it or not) means this key or one of its subkeys."""
+        return any(each.endswith(wanted.upper().replace(" ", "").removeprefix("0X")) for each in self.ids)
 
 
 class NoKey(ValueError):
@@ -20,11 +36,22 @@ class NoKey(ValueError):
 
 def fingerprints(data: bytes) -> list[str]:
     """The fingerprints (upper-case hex) of the primary keys in armoured or binary data. Raises ``NoKey``."""
-    found = []
+    return [key.fingerprint for key in keys(data)]
+
+
+def keys(data: bytes) -> list[Key]:
+    """The keys in armoured or binary data, or in a keyring file of the old format. Raises ``NoKey``."""
+    found: list[Key] = []
     for block in _binary(data):
-        for tag, body in _packets(block):
+        position = 0
+        for tag, body, end in _packets(block):
             if tag == PUBLIC_KEY and body:
-                found.append(_fingerprint(body))
+                found.append(Key(_fingerprint(body)))
+            elif tag == PUBLIC_SUBKEY and body and found:
+                found[-1].ids.append(_fingerprint(body))
+            if found:
+                found[-1].data += block[position:end]
+            position = end
     if not found:
         raise NoKey("no OpenPGP public key in this data")
     return found
@@ -54,7 +81,8 @@ def _binary(data: bytes) -> Iterator[bytes]:
             raise NoKey("the armour of the key is damaged") from None
 
 
-def _packets(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _packets(data: bytes) -> Iterator[tuple[int, bytes, int]]:
+    """Tag, body and end of each packet."""
     position = 0
     while position < len(data):
         head = data[position]
@@ -75,5 +103,5 @@ def _packets(data: bytes) -> Iterator[tuple[int, bytes]]:
             tag, width = head >> 2 & 0x0F, (1, 2, 4, 0)[head & 3]
             size = int.from_bytes(data[position + 1 : position + 1 + width], "big") if width else len(data) - position - 1
             position += 1 + width
-        yield tag, data[position : position + size]
+        yield tag, data[position : position + size], min(position + size, len(data))
         position += size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..declare import Module, Params, option
-from . import apt
+from . import apt, dnf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from ..api import Node
 
-PROGRAMS = (("/usr/bin/apt-get", "apt"),)
-MANAGERS = {"apt": apt.MODULE}
+PROGRAMS = (("/usr/bin/apt-get", "apt"), ("/usr/bin/dnf5", "dnf"), ("/usr/bin/dnf", "dnf"), ("/usr/bin/yum", "dnf"))
+MANAGERS = {"apt": apt.MODULE, "dnf": dnf.MODULE, "dnf5": dnf.MODULE, "yum": dnf.MODULE}
 
 
 class PackageParams(Params):
@@ -21,7 +21,21 @@ class PackageParams(Params):
     name: list[str] = option("The packages.", aliases=("pkg",))
     state: str = option("What they shall be: present, absent, latest, or a word of the package manager.", "present")
     use: str = option("Which package manager; found out by default.", "auto")
+    update_cache: bool | None = option("Refresh the package index first.", None)
+    cache_valid_time: int | None = option("apt: do not refresh an index younger than this many seconds.", None)
+    autoremove: bool | None = option("Remove packages that nothing needs any more.", None)
+    purge: bool | None = option("apt: remove configuration files, too.", None)
+    install_recommends: bool | None = option("apt: install recommended packages.", None)
+    allow_downgrade: bool | None = option("Permit an older version.", None)
+    lock_timeout: int | None = option("Seconds to wait for the package manager's lock.", None)
+    enablerepo: list[str] | None = option("dnf: repositories to use beside the enabled ones.", None)
+    disablerepo: list[str] | None = option("dnf: repositories not to use.", None)
+    disable_gpg_check: bool | None = option("dnf: accept packages without a valid signature.", None)
+    disable_plugin: list[str] | None = option("dnf: plugins not to use.", None)
     options: dict[str, Any] = option("Further parameters go to the package manager's own module.", {}, kind="raw")
+
+
+COMMON = ("name", "state", "use", "options")
 
 
 def run(node: Node, p: PackageParams) -> dict[str, Any]:
@@ -32,11 +46,13 @@ def run(node: Node, p: PackageParams) -> dict[str, Any]:
     module = MANAGERS.get(name)
     if module is None:
         node.fail(f"the package manager {name or 'of this node'} is not supported; there are {', '.join(MANAGERS)}")
-    state = {"installed": "present", "removed": "absent"}.get(p.state, p.state)
-    unknown = [key for key in p.options if key not in module.params.__fields__]
+    given = {key: value for key, value in p.as_dict().items() if key not in COMMON and value is not None}
+    given.update(p.options)
+    unknown = [key for key in given if key not in module.params.__fields__]
     if unknown:
         node.fail(f"{name} has no parameter {', '.join(unknown)}")
-    result: dict[str, Any] = module.run(node, module.params(name=p.name, state=state, **p.options))
+    state = {"installed": "present", "removed": "absent"}.get(p.state, p.state)
+    result: dict[str, Any] = module.run(node, module.params(name=p.name, state=state, **given))
     return result
 
 
