@@ -17,7 +17,7 @@ from provisioner.schema.elsewhere import is_known
 from provisioner.schema.registry import ModuleInfo
 
 FREE_FORM = COMMANDS | {
-    "add_host", "group_by", "import_playbook", "import_role", "import_tasks", "include", "include_role", "include_tasks", "include_vars",
+    "group_by", "import_playbook", "import_role", "import_tasks", "include", "include_role", "include_tasks", "include_vars",
     "meta", "set_fact",
 }  # fmt: skip
 """Actions whose text may be a free form even where no declaration says so."""

@@ -55,6 +55,8 @@ def failure_lines(step: Mapping[str, Any], result: Mapping[str, Any]) -> list[st
     lines = [clean(line) for line in str(step.get("msg") or "").split("\n")[1:] if line.strip()]
     if "censored" in result:
         return [*lines, "(the rest is hidden by no_log)"]
+    if "assertion" in result:
+        lines.append(f"condition: {one_line(str(result['assertion']), 400)}")
     command = result.get("cmd")
     if command:
         words = command if isinstance(command, str) else " ".join(map(str, command))

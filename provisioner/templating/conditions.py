@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from provisioner.diagnostics import Span
 from provisioner.errors import InputError
 from provisioner.templating.lazy import has_marks
-from provisioner.templating.natural import describe, join_native
+from provisioner.templating.natural import describe, join_native, join_plain
 from provisioner.values import Unknown, UnknownValueError, UnsafeText
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ def decide(condition: Any, evaluation: Evaluation, span: Span | None, warn: Warn
         return condition
     if condition is None:
         return True
-    if not isinstance(condition, str) or isinstance(condition, UnsafeText):
+    if isinstance(condition, UnsafeText):
+        return _of_text(condition, "", evaluation, span, warn, depth)
+    if not isinstance(condition, str):
         return _truth(condition, repr(condition), warn)
     text = condition.strip()
     if not text:
@@ -42,6 +44,25 @@ def decide(condition: Any, evaluation: Evaluation, span: Span | None, warn: Warn
         return _truth(evaluation.expression(text, lambda: span, join_native), text, warn)
     except UnknownValueError as error:
         return error.unknown
+
+
+def conditions_of(text: str, evaluation: Evaluation, span: Span | None) -> list[Any] | None:
+    """The list of conditions that ``that: "{{ checks }}"`` stands for; None where the template gives no list.
+
+    Texts of a list that is no variable a person wrote are data, and come as ``UnsafeText``.
+    """
+    whole = _ONE_TEMPLATE.fullmatch(text.strip())
+    if whole is None:
+        return None
+    inner = whole["inner"].strip()
+    found = evaluation.scope.find(inner) if _NAME.fullmatch(inner) else None
+    if found is not None and found.layer.trusted:
+        if isinstance(found.value, str) and has_marks(found.value) and found.value.strip() != text.strip():
+            return conditions_of(found.value, evaluation, span)
+        if isinstance(found.value, (list, tuple)):
+            return list(found.value)
+    value = evaluation.value(text, lambda: span, join_plain)
+    return [UnsafeText(item) if isinstance(item, str) else item for item in value] if isinstance(value, list) else None
 
 
 def _truth(value: Any, text: str, warn: Warn) -> bool | Unknown:
@@ -79,10 +100,11 @@ def _of_text(value: str, inner: str, evaluation: Evaluation, span: Span | None, 
         raise InputError.of(
             f"the condition gives the text '{value}', which is neither true nor false",
             span,
-            why="data is never evaluated as an expression",
+            why="an untrusted template or expression, which any data is, is never evaluated",
             help=f"compare it with something: {inner or '…'} == '…'",
         )
-    return decide(value, evaluation, found.layer.place((inner,)) or span, warn, depth + 1)
+    # The text as a person wrote it: what it gives may be data from a node, which must not be taken for an expression.
+    return decide(found.value, evaluation, found.layer.place((inner,)) or span, warn, depth + 1)
 
 
 def without_braces(text: str) -> str:

@@ -107,6 +107,13 @@ class Templar:
                 return False
         return True if unknown is None else unknown
 
+    def conditions(self, text: str, span: Span | None = None) -> list[Any] | None:
+        """The list of conditions that a template stands for, for ``evaluate``; None where it gives no list."""
+        try:
+            return conditions.conditions_of(text, self._evaluation(), span)
+        except UnknownValueError:
+            return None
+
     def _warning(self, span: Span | None) -> conditions.Warn:
         def warning(message: str, help: str) -> None:
             if self.warn is not None:

@@ -24,7 +24,7 @@ def add_host(call: Call) -> Outcome:
     groups = _names(call.given("groups", "group", "groupname", default=[]))
     variables = {key: value for key, value in call.written.items() if key not in _OWN}
     if port is not None:
-        variables["ansible_port"] = port
+        variables["ansible_ssh_port"] = port
     # They are rendered already: marks of templates in them are data.
     changed = call.run.inventory.add_host(host, groups, map_texts(variables, UnsafeText), origin=str(call.task.span))
     call.run.inventory_changed()

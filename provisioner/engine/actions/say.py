@@ -52,11 +52,11 @@ def assert_(call: Call) -> Outcome:
     conditions = call.task.args.get("that")
     if conditions is None:
         raise InputError.of("assert needs 'that'", call.task.span_of("args"))
-    if isinstance(conditions, str) and "{{" in conditions:
-        conditions = call.written.get("that", conditions)
-    listed = conditions if isinstance(conditions, (list, tuple)) else [conditions]
     quiet = as_bool(call.given("quiet"), "quiet")
     templar = call.scope.templar
+    if isinstance(conditions, str) and "{{" in conditions:
+        conditions = templar.conditions(conditions, call.task.span_of("args", "that")) or conditions
+    listed = conditions if isinstance(conditions, (list, tuple)) else [conditions]
     unknown: Unknown | None = None
     for condition in listed:
         holds = templar.evaluate(condition, call.task.span_of("args", "that"))
