@@ -194,7 +194,7 @@ class OverlaySystem:
         self.read_base()
         because = self._pending_packages(manager)
         if because:
-            self.tainted = because
+            raise UnknownReading(because)
         for (known, name), state in self._packages.items():
             if known == manager:
                 found.pop(name, None)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from .api import Node
@@ -29,13 +31,22 @@ class Entry:
 
     def same_place(self, other: Entry) -> bool:
         """Whether both name the same index, so that apt would want the same Signed-By for both."""
-        return (self.type, self.uri, self.suite.rstrip("/")) == (other.type, other.uri, other.suite.rstrip("/"))
+        if (self.type, self.suite.rstrip("/")) != (other.type, other.suite.rstrip("/")):
+            return False
+        return self.uri == other.uri or _filled(self.uri, other.uri) or _filled(other.uri, self.uri)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Entry) and self.same_place(other) and self.components == other.components and self.options == other.options
 
     def __hash__(self) -> int:
         return hash((self.type, self.uri, self.suite))
+
+
+def _filled(pattern: str, uri: str) -> bool:
+    """Whether ``uri`` is ``pattern`` with apt's own ``$(ARCH)`` filled in."""
+    before, variable, after = pattern.partition("$(ARCH)")
+    middle = uri[len(before) : len(uri) - len(after)]
+    return bool(variable) and uri.startswith(before) and uri.endswith(after) and bool(middle) and "/" not in middle
 
 
 def parse_line(line: str) -> Entry | None:
@@ -125,6 +136,68 @@ def conflicting(node: Node, entry: Entry, own: str) -> list[str]:
                 found.append(path)
                 break
     return found
+
+
+def stanza(fields: Iterable[tuple[str, Any]]) -> str:
+    """A stanza of a ``.sources`` file; fields without a value are left out."""
+    lines = []
+    for name, value in fields:
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        if value is not None:
+            lines.append(f"{name}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
+    return "\n".join(lines) + "\n"
+
+
+def take_over(node: Node, entry: Entry, own: str) -> list[str]:
+    """Take the index that ``entry`` names out of every other file, each saved first beside itself; returns the files."""
+    touched = []
+    for path in source_files(node):
+        if os.path.realpath(path) == os.path.realpath(own):
+            continue
+        text = text_of(node, path)
+        if not any(other.same_place(entry) for other in entries_of(path, text)):
+            continue
+        touched.append(path)
+        _save(node, path)
+        rest = _stanzas_without(text, entry) if path.endswith(".sources") else _lines_without(text, entry)
+        if path == MAIN or any(line.strip() and not line.startswith("#") for line in rest.splitlines()):
+            node.files.write(path, rest)
+        else:
+            node.files.absent(path)
+    return touched
+
+
+def _save(node: Node, path: str) -> None:
+    """A copy under a name that apt passes over in silence, and that is the same in a plan and its apply."""
+    number = 1
+    while node.files.exists(copy := f"{path}.{number}.save"):
+        number += 1
+    state = node.files.stat(path)
+    node.files.write(copy, node.files.read(path), mode=state.mode if state is not None else None)
+
+
+def _lines_without(text: str, entry: Entry) -> str:
+    kept = []
+    for line in text.splitlines(keepends=True):
+        other = parse_line(line)
+        if other is None or not other.enabled or not other.same_place(entry):
+            kept.append(line)
+    return "".join(kept)
+
+
+def _stanzas_without(text: str, entry: Entry) -> str:
+    """The stanzas of a ``.sources`` file; one that names other addresses as well keeps these."""
+    kept = []
+    for stanza in re.split(r"\n[ \t]*\n", text):
+        named = [other.uri for other in entries_of(".sources", stanza)]
+        if not any(other.same_place(entry) for other in entries_of(".sources", stanza)):
+            kept.append(stanza)
+            continue
+        rest = [uri for uri in dict.fromkeys(named) if not Entry(entry.type, uri, entry.suite, (), {}).same_place(entry)]
+        if rest:
+            kept.append(re.sub(r"(?im)^uris:(.*\n[ \t]+)*.*$", f"URIs: {' '.join(rest)}", stanza))
+    return "\n\n".join(part.strip("\n") for part in kept) + "\n" if kept else ""
 
 
 def refresh(node: Node, options: dict[str, Any]) -> None:

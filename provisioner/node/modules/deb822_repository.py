@@ -6,7 +6,7 @@ from .. import openpgp
 from ..declare import Module, option
 from ..download import WebParams, request
 from ..faults import UnknownReading
-from ..sources import FOLDER, Entry, conflicting
+from ..sources import FOLDER, Entry, conflicting, stanza, take_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Deb822Params(WebParams):
     architectures: list[str] | None = option("Only these architectures.", None)
     signed_by: str | None = option("The key: a file on the node, the armoured key itself, its URL, or a fingerprint.", None)
     signed_by_fingerprint: str | None = option("Fingerprint the key must have; anything else is refused.", None)
+    others: str = option("Other files that name the same place: apt would stop.", "fail", choices=("fail", "replace"))
     mode: str = option("Permissions of the file.", "0644", kind="mode")
     enabled: bool | None = option("Whether apt uses it.", None)
     trusted: bool | None = option("Use it without any signature.", None)
@@ -87,11 +88,11 @@ def run(node: Node, p: Deb822Params) -> dict[str, Any]:
     if not all(suite.endswith("/") for suite in p.suites) and not p.components:
         node.fail("components are needed, unless every suite is a path that ends in /")
     signed_by, key = _key(node, p, slug)
-    _no_conflict(node, p, signed_by, path)
-    text = _stanza(p, signed_by)
+    replaced = _alone(node, p, signed_by, path)
+    text = stanza((name, signed_by if field == "signed_by" else getattr(p, field)) for field, name in FIELDS)
     node.files.directory(FOLDER)
     node.files.write(path, text, mode=p.mode)
-    return {"repo": text, "dest": path, "key_filename": key}
+    return {"repo": text, "dest": path, "key_filename": key, "replaced": replaced}
 
 
 def _slug(name: str) -> str:
@@ -157,32 +158,24 @@ def _check_fingerprint(node: Node, data: bytes, wanted: str) -> None:
         node.fail(f"the key {seen}, and should have {_bare(wanted)}: it is not installed")
 
 
-def _no_conflict(node: Node, p: Deb822Params, signed_by: str | None, path: str) -> None:
+def _alone(node: Node, p: Deb822Params, signed_by: str | None, path: str) -> list[str]:
+    """See to it that no other file names the same source with another key; the files that were changed for it."""
     options = {"signed-by": signed_by} if signed_by else {}
-    for kind in p.types:
-        for uri in p.uris or ():
-            for suite in p.suites or ():
-                try:
-                    others = conflicting(node, Entry(kind, uri, suite, tuple(p.components or ()), options), path)
-                except UnknownReading:
-                    return
-                if others:
-                    node.fail(
-                        f"{', '.join(others)} names {uri} {suite} with another Signed-By, and apt refuses to work with both; "
-                        "remove that file first (file: state=absent)"
-                    )
-
-
-def _stanza(p: Deb822Params, signed_by: str | None) -> str:
-    lines = []
-    for field, name in FIELDS:
-        value = signed_by if field == "signed_by" else getattr(p, field)
-        if value is None:
-            continue
-        if isinstance(value, bool):
-            value = "yes" if value else "no"
-        lines.append(f"{name}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
-    return "\n".join(lines) + "\n"
+    places = [(kind, uri, suite) for kind in p.types for uri in p.uris or () for suite in p.suites or ()]
+    replaced = []
+    for kind, uri, suite in places:
+        entry = Entry(kind, uri, suite, tuple(p.components or ()), options)
+        try:
+            if p.others == "replace":
+                replaced += take_over(node, entry, path)
+            elif others := conflicting(node, entry, path):
+                node.fail(
+                    f"{', '.join(others)} names {uri} {suite} with another Signed-By, and apt refuses to work with both; "
+                    "others: replace takes it out of there"
+                )
+        except UnknownReading:
+            return replaced
+    return replaced
 
 
 MODULE = Module(

@@ -23,7 +23,13 @@ class GpuParams(Params):
         "Which: all, UUIDs, PCI addresses, or patterns of model names. Never an index: these move between boots.", ["all"]
     )
     persistence_mode: bool | None = option("Keep the driver loaded while nothing uses the GPU.", None)
-    power_limit: Any = option("Watts, or default; must lie within the board's own range.", None, kind="raw", examples=(250, "default"))
+    power_limit: Any = option(
+        "Watts, or default; must lie within the board's own range. Or a mapping from UUIDs, PCI addresses and patterns of model names to "
+        "these: the most exact selector holds, of several patterns the first; boards that none meets stay as they are.",
+        None,
+        kind="raw",
+        examples=(250, "default", {"NVIDIA A100*": 300, "Tesla T4": 60}),
+    )
     clocks: str | None = option("Lock the GPU clock: MHz, MIN,MAX, or reset.", None)
     compute_mode: str | None = option("Who may use it.", None, choices=("default", "exclusive_process", "prohibited"))
     ecc: bool | None = option("Error correction; in force after the next reboot.", None)
@@ -45,7 +51,7 @@ def run(node: Node, p: GpuParams) -> dict[str, Any]:
     if not chosen and found:
         names = ", ".join(f"{gpu['bus']} {gpu['name']} {gpu['uuid']}" for gpu in found)
         node.fail(f"no GPU matches {', '.join(p.gpus)}; there are {names}")
-    wishes = [(gpu, setting, _wanted(node, p, gpu, setting)) for gpu in chosen for setting in _asked(p)]
+    wishes = [(gpu, setting, _wanted(node, p, gpu, setting)) for gpu in chosen for setting in _asked(p, gpu)]
     states: dict[str, dict[str, Any]] = {gpu["uuid"]: {"name": gpu["name"], "bus": gpu["bus"]} for gpu in chosen}
     for gpu, setting, value in wishes:
         if value == UNSUPPORTED:
@@ -58,7 +64,9 @@ def run(node: Node, p: GpuParams) -> dict[str, Any]:
     reboot = [
         gpu["bus"] for gpu, setting, value in wishes if setting in ("ecc", "mig") and value not in (UNSUPPORTED, gpu[f"{setting}_current"])
     ]
-    return {"gpus": states, "reboot_required": bool(reboot), "matched": len(chosen)}
+    limits = p.power_limit if isinstance(p.power_limit, dict) else {}
+    unmatched = [str(selector) for selector in limits if not any(_is_meant(gpu, [str(selector)]) for gpu in chosen)]
+    return {"gpus": states, "found": found, "reboot_required": bool(reboot), "matched": len(chosen), "unmatched": unmatched}
 
 
 def _count(node: Node, p: GpuParams, found: list[dict[str, Any]]) -> None:
@@ -84,15 +92,25 @@ def _address(text: str) -> str:
     return ":".join([f"{int(parts[0], 16):04x}" if len(parts) == 3 else "0000", *parts[-2:]])
 
 
-def _asked(p: GpuParams) -> list[str]:
+def _asked(p: GpuParams, gpu: dict[str, Any]) -> list[str]:
     """Settings that were given; persistence mode first, since without it the others are lost when the last client closes."""
     order = ("persistence_mode", "ecc", "mig", "compute_mode", "clocks", "power_limit")
-    return [name for name in order if getattr(p, name) is not None]
+    return [name for name in order if getattr(p, name) is not None and (name != "power_limit" or _limit(p, gpu) is not None)]
+
+
+def _limit(p: GpuParams, gpu: dict[str, Any]) -> Any:
+    """The power limit asked for this board: the board itself before patterns, these in their order."""
+    if not isinstance(p.power_limit, dict):
+        return p.power_limit
+    meant = [str(selector) for selector in p.power_limit if _is_meant(gpu, [str(selector)])]
+    exact = [selector for selector in meant if selector == gpu["uuid"] or ":" in selector]
+    chosen = next(iter(exact or meant), None)
+    return None if chosen is None else p.power_limit[chosen]
 
 
 def _wanted(node: Node, p: GpuParams, gpu: dict[str, Any], setting: str) -> Any:
     """The value for this board, "unsupported" where that may be, or a failure that names the board and its range."""
-    asked = getattr(p, setting)
+    asked = _limit(p, gpu) if setting == "power_limit" else getattr(p, setting)
     now = None if setting == "clocks" else gpu.get(setting)
     if now == UNSUPPORTED:
         if p.unsupported == "fail":

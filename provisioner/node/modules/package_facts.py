@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ..declare import Module, Params, option
+from ..faults import UnknownReading
+from ..wire import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +30,11 @@ def run(node: Node, p: PackageFactsParams) -> dict[str, Any]:
             node.fail(f"the package manager {name} is not supported; choose from auto, {', '.join(known)}")
         if not node.files.exists(known[name]):
             continue
-        for key, state in node.packages.all("apt" if name == "apt" else "dnf").items():
+        try:
+            installed = node.packages.all("apt" if name == "apt" else "dnf")
+        except UnknownReading as unknown:
+            return {"ansible_facts": {"packages": Unknown(unknown.because)}}
+        for key, state in installed.items():
             version, _, release = str(state.version).partition("-") if name == "rpm" else (str(state.version), "", "")
             entry: dict[str, Any] = {"name": state.name, "version": version, "arch": state.arch, "source": name}
             if name == "apt":
