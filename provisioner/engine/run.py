@@ -271,7 +271,7 @@ class Run:
     def play_scope(self, play: Play, layers: Sequence[Layer]) -> Scope:
         """The scope of a play's own keywords: no host, only its variables and those of the command line."""
         magic = Layer(Level.MAGIC, {**self._magic, "playbook_dir": str(play.folder.absolute())}, "magic")
-        return Scope(self.expressions, table.Scope([*layers, magic], groups=self.groups, peers=Peers(self, None)), (play.folder,))
+        return Scope(self.expressions, table.Scope([*layers, magic], groups=self.groups, peers=Peers(self, None)), (play.folder.absolute(),))
 
     def host_scope(self, name: str, play: PlayRun | None) -> table.Scope:
         """What others see of a host: ``hostvars[name]``."""

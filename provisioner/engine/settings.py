@@ -102,7 +102,7 @@ def _environment(task: Task, directives: Directives, scope: Scope, expressions: 
     for raw in directives.environment:
         part = expressions.render(raw, scope, task.span_of("environment"))
         for mapping in part if isinstance(part, (list, tuple)) else (part,):
-            if not mapping:
+            if not mapping or mapping is scope.omit:
                 continue
             if not isinstance(mapping, Mapping):
                 raise InputError.of(f"environment must be a mapping, not {type(mapping).__name__}", task.span_of("environment"))

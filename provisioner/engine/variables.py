@@ -251,5 +251,6 @@ def search_paths(play: PlayRun, inherited: Inherited) -> Sequence[Path]:
     """Folders in which ``files/``, ``templates/`` and ``vars/`` are looked for: the roles from the inside out, then the play's."""
     if inherited.paths is None:
         roles = [role.path for role in reversed(inherited.roles)]
-        inherited.paths = tuple(dict.fromkeys([*roles, *inherited.beside, play.play.folder]))
+        # Absolute, since what a lookup finds in them may be looked for again from another folder.
+        inherited.paths = tuple(dict.fromkeys(path.absolute() for path in (*roles, *inherited.beside, play.play.folder)))
     return inherited.paths
