@@ -5,5 +5,18 @@ that is slow to import (an agent starts in the time an import of ``dataclasses``
 evaluated on a node.
 """
 
-APART = ("archives", "download", "facts", "ini", "managers", "modules", "openpgp", "providers", "requirements", "sources", "text")
+APART = (
+    "archives",
+    "download",
+    "facts",
+    "gittool",
+    "ini",
+    "managers",
+    "modules",
+    "openpgp",
+    "providers",
+    "requirements",
+    "sources",
+    "text",
+)
 """Files and folders here that are sent only when a step needs something of theirs; each agent gets all the rest."""

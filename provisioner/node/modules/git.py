@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from ..declare import Module, Params, option
-from ..faults import Fail
+from ..faults import UnknownReading
+from ..gittool import Git, is_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class GitParams(Params):
     ssh_opts: str | None = option("Options for ssh.", None)
     executable: str | None = option("The git program.", None, kind="path")
     reference: str | None = option("A local repository to borrow objects from.", None)
-    umask: str | None = option("Umask for the files.", None, kind="raw")
+    umask: Any = option("Umask for the files.", None, kind="raw")
     separate_git_dir: str | None = option("Another place for the .git folder.", None, kind="path")
     verify_commit: bool = option("The commit's signature must be good.", False)
     gpg_allowlist: list[str] = option("Fingerprints whose signature is accepted.", [], aliases=("gpg_whitelist",))
@@ -46,149 +47,120 @@ class GitParams(Params):
 
 def run(node: Node, p: GitParams) -> dict[str, Any]:
     """Clone, or fetch and check out."""
-    git = p.executable or node.commands.find("git")
-    if git is None:
+    program = p.executable or node.commands.find("git")
+    if program is None:
         node.fail("git is not installed; install the package git first")
     if p.dest is None and p.clone:
         node.fail("dest is needed unless clone is false")
     dest = node.files.expand(p.dest) if p.dest else ""
+    git = Git(node, program, dest, ssh=_ssh(p), umask=f"{p.umask:04o}" if isinstance(p.umask, int) else str(p.umask or ""))
     folder = dest if p.bare else os.path.join(dest, ".git")
-    tool = _Tool(node, p, git, dest)
     if not dest or not node.files.exists(os.path.join(folder, "config") if not p.separate_git_dir else folder):
-        return _clone(node, p, tool, dest)
-    return _update(node, p, tool, dest)
+        return _clone(node, p, git, dest)
+    return _update(node, p, git, dest)
 
 
-class _Tool:
-    """git with the right environment, in the right place."""
-
-    def __init__(self, node: Node, p: GitParams, git: str, dest: str) -> None:
-        self._node = node
-        self._git = git
-        self._dest = dest
-        options = ["-o", "BatchMode=yes"]
-        if p.key_file:
-            options += ["-i", p.key_file, "-o", "IdentitiesOnly=yes"]
-        if p.accept_hostkey:
-            options += ["-o", "StrictHostKeyChecking=no"]
-        elif p.accept_newhostkey:
-            options += ["-o", "StrictHostKeyChecking=accept-new"]
-        self.environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": " ".join(["ssh", *options, p.ssh_opts or ""]).strip()}
-
-    def ask(self, *argv: str, ok: Any = (0,), chdir: bool = True) -> str:
-        """A question to git."""
-        words = [self._git, *(["-C", self._dest] if chdir else []), *argv]
-        return self._node.commands.query(words, about=[("path", self._dest)], timeout=300, environment=self.environment, ok=ok).out.strip()
-
-    def do(self, *argv: str, what: str, before: Any = None, after: Any = None, chdir: bool = True) -> None:
-        """Something that alters the tree."""
-        words = [self._git, *(["-C", self._dest] if chdir else []), *argv]
-        touches = [("path", self._dest)]
-        self._node.commands.perform(words, touches=touches, what=what, environment=self.environment, before=before, after=after or "run")
+def _ssh(p: GitParams) -> list[str]:
+    options = ["-i", p.key_file, "-o", "IdentitiesOnly=yes"] if p.key_file else []
+    if p.accept_hostkey:
+        options += ["-o", "StrictHostKeyChecking=no"]
+    elif p.accept_newhostkey:
+        options += ["-o", "StrictHostKeyChecking=accept-new"]
+    return [*options, *([p.ssh_opts] if p.ssh_opts else [])]
 
 
-def _remote_head(node: Node, p: GitParams, tool: _Tool) -> str:
-    """The commit the version is on the remote: a full hash stands for itself."""
-    if len(p.version) in (40, 64) and all(char in "0123456789abcdef" for char in p.version.lower()):
-        return p.version.lower()
-    answer = tool.ask("ls-remote", p.repo, *(["HEAD"] if p.version == "HEAD" else []), chdir=False)
-    found = {name: commit for commit, _, name in (line.partition("\t") for line in answer.splitlines())}
-    for name in (p.version, f"refs/heads/{p.version}", f"refs/tags/{p.version}^{{}}", f"refs/tags/{p.version}"):
-        if name in found:
-            return found[name]
-    matching = [commit for commit in found.values() if len(p.version) > 6 and commit.startswith(p.version.lower())]
-    if matching:
-        return matching[0]
-    node.fail(f"{p.repo} has no branch, tag or commit {p.version}")
-
-
-def _clone(node: Node, p: GitParams, tool: _Tool, dest: str) -> dict[str, Any]:
+def _clone(node: Node, p: GitParams, git: Git, dest: str) -> dict[str, Any]:
+    after = git.commit_of(p.repo, p.version)
     if not p.clone:
-        return {"before": None, "after": _remote_head(node, p, tool), "changed": False}
+        return {"before": None, "after": after, "changed": False}
     if node.files.exists(dest) and node.files.names(dest):
         node.fail(f"{dest} is there, is not empty and is no git repository", dest=dest)
-    after = _remote_head(node, p, tool)
     argv = ["clone", "--origin", p.remote]
     argv += ["--bare"] if p.bare else []
     argv += ["--depth", str(p.depth)] if p.depth else []
     argv += ["--reference", p.reference] if p.reference else []
     argv += ["--single-branch"] if p.single_branch else []
     argv += ["--separate-git-dir", p.separate_git_dir] if p.separate_git_dir else []
-    is_hash = after == p.version.lower()
-    argv += ["--branch", p.version] if p.version != "HEAD" and not is_hash and not p.bare else []
-    tool.do(*argv, "--", p.repo, dest, what=f"clone {p.repo} into {dest}", after=after, chdir=False)
+    argv += ["--branch", p.version] if p.version != "HEAD" and not is_hash(p.version) and not p.bare else []
+    argv += ["--no-checkout"] if is_hash(p.version) and not p.bare else []
+    then = _submodules(p) if not is_hash(p.version) else []
+    what = f"clone {p.repo} into {dest}"
+    git.do(*argv, "--", p.repo, dest, what=what, after=after, inside=False, touches=[p.separate_git_dir or ""], then=then)
     if not p.bare:
-        if is_hash:
-            tool.do("checkout", "--quiet", "--detach", after, what=f"check out {p.version} in {dest}", after=after)
-        _finish(p, tool, dest)
-    _archive(p, tool, dest)
+        if is_hash(p.version):
+            what = f"check out {p.version} in {dest}"
+            git.do("checkout", "--quiet", "--detach", after, what=what, after=after, then=_submodules(p))
+        _verify(p, git)
+    _archive(node, p, git, dest)
     return {"before": None, "after": after, "remote_url_changed": False}
 
 
-def _update(node: Node, p: GitParams, tool: _Tool, dest: str) -> dict[str, Any]:
-    before = tool.ask("rev-parse", "HEAD")
-    dirty = "" if p.bare else tool.ask("status", "--porcelain", "--untracked-files=no")
-    url = tool.ask("config", "--get", f"remote.{p.remote}.url", ok=None)
+def _update(node: Node, p: GitParams, git: Git, dest: str) -> dict[str, Any]:
+    before = git.ask("rev-parse", "HEAD")
+    dirty = "" if p.bare else git.ask("status", "--porcelain", "--untracked-files=no")
+    url = git.ask("config", "--get", f"remote.{p.remote}.url", ok=None)
     if dirty and not p.force and p.update:
         node.fail(f"Local modifications exist in the destination: {dest} (force=no). force: true throws them away", before=before)
-    result: dict[str, Any] = {"before": before, "remote_url_changed": False}
+    after = git.commit_of(p.repo, p.version) if p.update else before
+    branch = "" if p.bare or not p.update else git.ask("rev-parse", "--abbrev-ref", "HEAD")
+    result: dict[str, Any] = {"before": before, "after": after, "remote_url_changed": bool(url) and url != p.repo}
     if url != p.repo:
-        tool.do(
-            "remote", "set-url" if url else "add", p.remote, p.repo, what=f"remote {p.remote} of {dest}", before=url or None, after=p.repo
-        )
-        result["remote_url_changed"] = bool(url)
+        verb = "set-url" if url else "add"
+        git.do("remote", verb, p.remote, p.repo, what=f"remote {p.remote} of {dest}", before=url or None, after=p.repo)
     if not p.update:
-        return {**result, "after": before}
-    after = _remote_head(node, p, tool)
-    branch = "" if p.bare else tool.ask("rev-parse", "--abbrev-ref", "HEAD")
-    wants_branch = not p.bare and p.version not in ("HEAD", branch) and after != p.version.lower() and branch != "HEAD"
+        return result
     if dirty:
-        tool.do("reset", "--quiet", "--hard", what=f"throw local changes in {dest} away", before=before)
+        git.do("reset", "--quiet", "--hard", what=f"throw local changes in {dest} away", before=before)
+    wants_branch = not p.bare and p.version not in ("HEAD", branch) and after != p.version.lower() and branch != "HEAD"
     if before != after or wants_branch:
-        refs = (
-            [p.refspec] if p.refspec else ([f"+refs/heads/*:refs/remotes/{p.remote}/*"] if not p.bare else ["+refs/heads/*:refs/heads/*"])
-        )
-        depth = ["--depth", str(p.depth)] if p.depth else []
-        tool.do(
-            "fetch", "--quiet", "--tags", "--force", *depth, p.remote, *refs, what=f"fetch {p.repo} into {dest}", before=before, after=after
-        )
+        _fetch(p, git, dest, before, after)
         if not p.bare:
-            _check_out(p, tool, dest, branch, before, after)
-    if not p.bare:
-        _finish(p, tool, dest, only_if=before != after)
-    _archive(p, tool, dest)
-    return {**result, "after": after}
+            _check_out(p, git, dest, branch, before, after)
+    if not p.bare and before != after:
+        _verify(p, git)
+    _archive(node, p, git, dest)
+    return result
 
 
-def _check_out(p: GitParams, tool: _Tool, dest: str, branch: str, before: str, after: str) -> None:
+def _fetch(p: GitParams, git: Git, dest: str, before: str, after: str) -> None:
+    refs = p.refspec or ("+refs/heads/*:refs/heads/*" if p.bare else f"+refs/heads/*:refs/remotes/{p.remote}/*")
+    depth = ["--depth", str(p.depth)] if p.depth else []
+    what = f"fetch {p.repo} into {dest}"
+    git.do("fetch", "--quiet", "--tags", "--force", *depth, p.remote, refs, what=what, before=before, after=after)
+
+
+def _check_out(p: GitParams, git: Git, dest: str, branch: str, before: str, after: str) -> None:
     """The branch when the version is one, else the commit itself."""
     name = branch if p.version == "HEAD" else p.version
+    place = ["-B", name] if git.is_branch(p.repo, name) else ["--detach"]
     what = f"check out {p.version} in {dest}"
-    if tool.ask("ls-remote", "--heads", p.repo, f"refs/heads/{name}", chdir=False):
-        tool.do("checkout", "--quiet", "--force", "-B", name, after, what=what, before=before, after=after)
-    else:
-        tool.do("checkout", "--quiet", "--force", "--detach", after, what=what, before=before, after=after)
+    git.do("checkout", "--quiet", "--force", *place, after, what=what, before=before, after=after, then=_submodules(p))
 
 
-def _finish(p: GitParams, tool: _Tool, dest: str, only_if: bool = True) -> None:
-    """Submodules and signature."""
-    if p.recursive and only_if and os.path.exists(os.path.join(dest, ".gitmodules")):
-        remote = ["--remote"] if p.track_submodules else []
-        tool.do("submodule", "update", "--init", "--recursive", *remote, what=f"submodules of {dest}")
+def _submodules(p: GitParams) -> list[str]:
+    """What brings submodules to where the tree wants them; nothing happens in a tree that has none."""
+    if not p.recursive or p.bare:
+        return []
+    return ["submodule", "--quiet", "update", "--init", "--recursive", *(["--remote"] if p.track_submodules else [])]
+
+
+def _verify(p: GitParams, git: Git) -> None:
+    """The signature, as soon as the commit is here."""
     if p.verify_commit:
         try:
-            tool.ask("verify-commit", "--raw", "HEAD")
-        except Fail as fault:
-            raise Fail(f"the commit checked out in {dest} has no good signature: {fault.msg}") from None
+            git.check_signature(p.gpg_allowlist)
+        except UnknownReading:
+            return
 
 
-def _archive(p: GitParams, tool: _Tool, dest: str) -> None:
-    if not p.archive or os.path.exists(p.archive):
+def _archive(node: Node, p: GitParams, git: Git, dest: str) -> None:
+    if not p.archive or node.files.exists(p.archive):
         return
     kinds = {".zip": "zip", ".tar": "tar", ".gz": "tar.gz", ".tgz": "tar.gz"}
     kind = kinds.get(os.path.splitext(p.archive)[1], "tar")
     prefix = [f"--prefix={p.archive_prefix}/"] if p.archive_prefix else []
-    tool.do("archive", f"--format={kind}", *prefix, "-o", p.archive, "HEAD", what=f"archive of {dest} as {p.archive}")
+    what = f"archive of {dest} as {p.archive}"
+    git.do("archive", f"--format={kind}", *prefix, "-o", p.archive, "HEAD", what=what, touches=[p.archive])
 
 
 MODULE = Module(
