@@ -10,6 +10,9 @@ Nothing here, and so no module, can tell whether changes are made or only forese
 
 from __future__ import annotations
 
+import os
+import re
+
 from .accounts import Accounts
 from .changes import Change
 from .commands import Commands
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
     from .content import Content
     from .ports import Reader, Sink
+
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
 
 
 class Recorder:
@@ -65,6 +70,15 @@ class Context:
         self.environment = environment or {}
         self.diff = diff
         self.login = login
+
+    def expand(self, text: str) -> str:
+        """``~`` and ``$VARIABLES`` of a word, with the environment that the step is given."""
+        home = self.environment.get("HOME")
+        text = home + text[1:] if home and (text == "~" or text.startswith("~/")) else os.path.expanduser(text)
+        if "$" not in text:
+            return text
+        known = {**os.environ, **self.environment}
+        return _VARIABLE.sub(lambda found: known.get(found[1] or found[2], found[0]), text)
 
 
 class Node:

@@ -41,7 +41,7 @@ class Files:
 
     def expand(self, path: str) -> str:
         """``~`` and ``$VAR`` expanded, made absolute against the home of the user the step runs as, without a trailing slash."""
-        path = os.path.expandvars(os.path.expanduser(path))
+        path = self._node.context.expand(path)
         if not path:
             raise Fail("a path is empty")
         if "\0" in path:

@@ -36,9 +36,7 @@ def run(node: Node, p: Params) -> dict[str, Any]:
     if not argv:
         node.fail("no command given", rc=256)
     if p.expand_argument_vars:
-        import os
-
-        argv = [os.path.expandvars(os.path.expanduser(word)) for word in argv]
+        argv = [node.context.expand(word) for word in argv]
     return not_needed(node, p, argv) or invoke(node, p, argv=argv, command=argv)
 
 
