@@ -55,10 +55,22 @@ class RunVariables:
         from provisioner.engine.variables import Peers, host_layers
 
         session = self._session
-        scope = static_scope(session.inventory, host, self._playbooks, session.extra_vars, [role])
+        scope = static_scope(session.inventory, host, self._playbooks, session.extra_vars, self._seen_by(role))
         scope = scope.child(*host_layers(self._run.host(host)), *self._included(role))
         scope.peers = Peers(self._run, None)
         return Rendered(session.templar(scope))
+
+    def _seen_by(self, role: str) -> set[str]:
+        """The roles whose variables a role sees: itself and those it depends on, at any depth."""
+        needs = {source.name: source.dependencies for playbook in self._playbooks for play in playbook.plays for source in roles_of(play)}
+        seen: set[str] = set()
+        waiting = [role]
+        while waiting:
+            name = waiting.pop()
+            if name not in seen:
+                seen.add(name)
+                waiting += needs.get(name, ())
+        return seen
 
     def _included(self, role: str) -> list[Layer]:
         """The variables of a role that no play names, because it is included while the play runs."""
