@@ -26,6 +26,7 @@ class Inherited:
     outer       what holds around the entry this belongs to
     params      variables given to includes, outermost first
     beside      folders of included task files, innermost first
+    near        the file that the task is written in
     layers, paths  what ``variables`` makes of all this, kept
     """
 
@@ -36,6 +37,7 @@ class Inherited:
     outer: Inherited | None = None
     params: tuple[Mapping[str, Any], ...] = ()
     beside: tuple[Path, ...] = ()
+    near: str | None = None
     layers: tuple[Layer, ...] | None = field(default=None, repr=False)
     paths: tuple[Path, ...] | None = field(default=None, repr=False)
     _children: dict[int, tuple[Entry, Inherited]] = field(default_factory=dict, repr=False)
@@ -51,6 +53,7 @@ class Inherited:
         if known is not None:
             return known[1]
         inner = self.plus(entry.directives, entry.role)
+        inner.near = entry.span.file if isinstance(entry, Task) else None
         # The entry is kept with it so that its id cannot be given to another object.
         self._children[id(entry)] = (entry, inner)
         return inner

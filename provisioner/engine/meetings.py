@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from provisioner.engine.clocks import AFTER, Meeting
 from provisioner.engine.jobs import Effect
+from provisioner.engine.settings import keyword
 from provisioner.engine.signals import GivenUp, HostEnds, TaskFailed
 from provisioner.engine.truth import as_bool, as_number
 from provisioner.errors import ProvisionError
@@ -63,8 +64,7 @@ def _start(walk: HostWalk, life: TaskLife) -> list[Effect]:
 def _wants_once(walk: HostWalk, life: TaskLife) -> bool:
     if life.action is not None and life.action.once:
         return walk.play.meets
-    raw = life.inherited.directives.run_once
-    wanted = as_bool(walk.scope(life.inherited).render(raw) if isinstance(raw, str) else raw, "run_once")
+    wanted = as_bool(keyword(life.inherited, "run_once", walk.scope(life.inherited), life.task), "run_once")
     if wanted and not walk.play.meets:
         walk.run.notes.warn(f"run_once has no meaning with strategy {walk.play.strategy}: the task runs on every host", life.task.span)
         return False
@@ -138,12 +138,11 @@ def _warn_of_others(walk: HostWalk, life: TaskLife, meeting: Meeting, runner: st
 @contextlib.contextmanager
 def _turn(walk: HostWalk, life: TaskLife) -> Iterator[None]:
     """``throttle``: wait until fewer than so many hosts are in this task."""
-    raw = life.inherited.directives.throttle
-    if raw is None:
+    if life.inherited.directives.throttle is None:
         yield
         return
-    value = walk.scope(life.inherited).render(raw) if isinstance(raw, str) else raw
-    limit = 0 if isinstance(value, Unknown) else int(as_number(value, "throttle"))
+    value = keyword(life.inherited, "throttle", walk.scope(life.inherited), life.task)
+    limit = 0 if value is None or isinstance(value, Unknown) else int(as_number(value, "throttle"))
     if limit <= 0:
         yield
         return
@@ -160,7 +159,7 @@ def _share_failures(walk: HostWalk, life: TaskLife) -> None:
     """``any_errors_fatal`` and ``max_fail_percentage``: wait for the others and fail with them."""
     play = walk.play
     raw = life.inherited.directives.any_errors_fatal
-    fatal = raw is not None and as_bool(walk.scope(life.inherited).render(raw) if isinstance(raw, str) else raw, "any_errors_fatal")
+    fatal = raw is not None and as_bool(keyword(life.inherited, "any_errors_fatal", walk.scope(life.inherited)), "any_errors_fatal")
     if not play.meets or not (fatal or play.max_fail_percentage is not None):
         return
     play.clocks.meet(walk.host.name, (*life.place, AFTER, 1))

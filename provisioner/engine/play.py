@@ -60,7 +60,8 @@ class PlayShared:
         scope = run.play_scope(play, self.layers)
 
         def rendered(value: Any) -> Any:
-            return scope.render(value) if isinstance(value, str) else value
+            value = scope.render(value) if isinstance(value, str) else value
+            return None if value is scope.omit else value
 
         self.strategy = str(rendered(play.strategy) or "linear").rpartition(".")[2]
         percentage = rendered(play.max_fail_percentage)

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from provisioner.diagnostics import Diagnostic
@@ -116,6 +116,7 @@ class Run:
         self._groups: tuple[int, dict[str, list[str]]] = (-1, {})
         self._group_names: dict[str, tuple[int, list[str]]] = {}
         self._modules: dict[str, ModuleInfo] = {}
+        self._named: dict[tuple[int, str], tuple[Task, Task]] = {}
         self._elevations = Elevations()
         self._becoming: Mapping[str, bool] = {}
         self._ends = _Ends()
@@ -179,7 +180,8 @@ class Run:
         shared = PlayShared(self, play, index, usable, layers)
         label = self.options.secrets.mask(play.label)
         self.notes.tell(PlayStarted(label, tuple(usable), index, play.span), (index,))
-        parts = batches(usable, [_rendered(self.play_scope(play, layers), item) for item in play.serial], play.span)
+        sizes = [_rendered(self.play_scope(play, layers), item) for item in play.serial]
+        parts = batches(usable, [size for size in sizes if size is not None], play.span)
         goes_on = True
         for number, hosts in enumerate(parts):
             batch = PlayRun(shared, hosts, number)
@@ -271,7 +273,9 @@ class Run:
     def play_scope(self, play: Play, layers: Sequence[Layer]) -> Scope:
         """The scope of a play's own keywords: no host, only its variables and those of the command line."""
         magic = Layer(Level.MAGIC, {**self._magic, "playbook_dir": str(play.folder.absolute())}, "magic")
-        return Scope(self.expressions, table.Scope([*layers, magic], groups=self.groups, peers=Peers(self, None)), (play.folder.absolute(),))
+        return Scope(
+            self.expressions, table.Scope([*layers, magic], groups=self.groups, peers=Peers(self, None)), (play.folder.absolute(),)
+        )
 
     def host_scope(self, name: str, play: PlayRun | None) -> table.Scope:
         """What others see of a host: ``hostvars[name]``."""
@@ -305,6 +309,15 @@ class Run:
                 raise _no_module(self, task)
             info = self._modules[key] = found
         return info
+
+    def named(self, task: Task, name: str) -> Task:
+        """A task whose action is a template, as the task with this action."""
+        key = (id(task), name)
+        known = self._named.get(key)
+        if known is None:
+            # The original is kept with it, so that its id stays its own.
+            known = self._named[key] = (replace(task, action=self.loader.actions.canonical(name), written=name), task)
+        return known[0]
 
     def elevation(self, target: Target, become: BecomeSettings, wanted: bool) -> Target:
         """The target with the account that its agent runs as."""
@@ -369,7 +382,9 @@ def _both(first: Listener, second: Listener) -> Listener:
 
 
 def _rendered(scope: Scope, value: Any) -> Any:
-    return scope.render(value) if isinstance(value, (str, list, tuple)) else value
+    """A keyword of a play; one that is left out by ``omit`` is None."""
+    value = scope.render(value) if isinstance(value, (str, list, tuple)) else value
+    return None if value is scope.omit else value
 
 
 def _no_module(run: Run, task: Task) -> ProvisionError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from provisioner.engine.expressions import Expressions, Scope
+from provisioner.engine.inherit import Inherited
 from provisioner.engine.options import Options
 from provisioner.engine.truth import as_bool, as_number
 from provisioner.errors import InputError
@@ -38,12 +39,12 @@ class StepSettings:
     real: bool = False
 
 
-def step_settings(task: Task, directives: Directives, scope: Scope, expressions: Expressions, options: Options) -> StepSettings:
+def step_settings(task: Task, inherited: Inherited, scope: Scope, expressions: Expressions, options: Options) -> StepSettings:
     """The settings for one item of a task."""
+    directives = inherited.directives
 
     def rendered(name: str) -> Any:
-        value = getattr(directives, name)
-        return expressions.render(value, scope, task.span_of(name)) if isinstance(value, str) else value
+        return keyword(inherited, name, scope, task)
 
     check = rendered("check_mode")
     timeout = _deadline(task, rendered("timeout"), scope)
@@ -57,6 +58,20 @@ def step_settings(task: Task, directives: Directives, scope: Scope, expressions:
         trial=check is not None and as_bool(check, "check_mode"),
         real=check is not None and not as_bool(check, "check_mode"),
     )
+
+
+def keyword(inherited: Inherited, name: str, scope: Scope, task: Task | None = None) -> Any:
+    """A keyword's value at a place; one that is left out by ``omit`` is what it is outside."""
+    raw = getattr(inherited.directives, name)
+    if not isinstance(raw, str):
+        return raw
+    value = scope.render(raw, task.span_of(name) if task is not None else None)
+    if value is not scope.omit:
+        return value
+    outer = inherited.outer
+    while outer is not None and getattr(outer.directives, name) == raw:
+        outer = outer.outer
+    return None if outer is None else keyword(outer, name, scope, task)
 
 
 def _deadline(task: Task, timeout: Any, scope: Scope) -> float | None:
@@ -101,6 +116,8 @@ def _environment(task: Task, directives: Directives, scope: Scope, expressions: 
     merged: dict[str, str] = {}
     for raw in directives.environment:
         part = expressions.render(raw, scope, task.span_of("environment"))
+        if part is scope.omit:
+            continue
         for mapping in part if isinstance(part, (list, tuple)) else (part,):
             if not mapping or mapping is scope.omit:
                 continue

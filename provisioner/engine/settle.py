@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from provisioner.engine.arguments import explain
 from provisioner.engine.jobs import Effect, Item, Job, loop_result
 from provisioner.engine.outcome import Outcome, Verdict
+from provisioner.engine.settings import keyword
 from provisioner.engine.signals import HostEnds, TaskFailed
 from provisioner.engine.state import place_text
 from provisioner.engine.truth import as_bool
@@ -67,19 +68,14 @@ def settle_job(walk: HostWalk, job: Job) -> None:
 def tolerated(walk: HostWalk, job: Job, verdict: Verdict) -> bool:
     """Whether the task says that its failure does not matter."""
     if job.tolerated is None:
-        directives = job.inherited.directives
-        keyword = "ignore_unreachable" if verdict.status == "unreachable" else "ignore_errors"
-        raw = getattr(directives, keyword)
-        if raw is None or isinstance(raw, bool):
-            job.tolerated = bool(raw)
-        else:
-            scope = job.scope.plus({job.task.register: verdict.value}) if job.task.register else job.scope
-            try:
-                rendered = scope.render(raw)
-                job.tolerated = not isinstance(rendered, Unknown) and as_bool(rendered, keyword)
-            except ProvisionError as error:
-                walk.run.notes.warn(f"{keyword} cannot be told: {error.message}", job.task.span_of(keyword), hosts=(walk.host.name,))
-                job.tolerated = False
+        name = "ignore_unreachable" if verdict.status == "unreachable" else "ignore_errors"
+        scope = job.scope.plus({job.task.register: verdict.value}) if job.task.register else job.scope
+        try:
+            value = keyword(job.inherited, name, scope, job.task)
+            job.tolerated = not isinstance(value, Unknown) and as_bool(value, name)
+        except ProvisionError as error:
+            walk.run.notes.warn(f"{name} cannot be told: {error.message}", job.task.span_of(name), hosts=(walk.host.name,))
+            job.tolerated = False
     return job.tolerated
 
 

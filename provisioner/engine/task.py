@@ -229,7 +229,7 @@ class TaskLife:
             item.delegated_to = walk.delegate_of(item)
             if item.delegated_to is not None and _bool(item.scope, self.inherited.directives.delegate_facts, "delegate_facts"):
                 item.facts_of = walk.run.host(item.delegated_to)
-            item.settings = step_settings(self.task, self.inherited.directives, item.scope, walk.expressions, walk.run.options)
+            item.settings = step_settings(self.task, self.inherited, item.scope, walk.expressions, walk.run.options)
             written, params = arguments_of(walk, item)
             unknown = find_unknown(params)
             if self.action is not None:

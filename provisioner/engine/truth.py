@@ -24,7 +24,7 @@ def as_bool(value: Any, what: str = "value") -> bool:
         return False
     if text in ("1.0", "0.0"):
         return text == "1.0"
-    raise InputError.of(f"{what} is {value!r}, which is neither yes nor no")
+    raise InputError.of(f"{what}: The value {str(value)!r} could not be converted to 'bool': it is neither yes nor no")
 
 
 def as_number(value: Any, what: str = "value") -> float:

@@ -248,9 +248,11 @@ class Scopes:
 
 
 def search_paths(play: PlayRun, inherited: Inherited) -> Sequence[Path]:
-    """Folders in which ``files/``, ``templates/`` and ``vars/`` are looked for: the roles from the inside out, then the play's."""
+    """Folders in which ``files/``, ``templates/`` and ``vars/`` are looked for: the roles from the inside out, the task's, the play's."""
     if inherited.paths is None:
         roles = [role.path for role in reversed(inherited.roles)]
+        near = inherited.near
+        own = [Path(near).parent] if near is not None and not near.startswith("<") else []
         # Absolute, since what a lookup finds in them may be looked for again from another folder.
-        inherited.paths = tuple(dict.fromkeys(path.absolute() for path in (*roles, *inherited.beside, play.play.folder)))
+        inherited.paths = tuple(dict.fromkeys(path.absolute() for path in (*roles, *own, *inherited.beside, play.play.folder)))
     return inherited.paths

@@ -23,6 +23,10 @@ def judge(item: Item, outcome: Outcome, expressions: Expressions) -> Verdict:
         return Verdict("unreachable", outcome, outcome.result, msg=str(outcome.result.get("msg", "")))
     result = outcome.result
     _complete(result)
+    if (item.job.task.until or item.job.task.retries is not None) and not result.get("skipped"):
+        item.attempts += 1
+        if not (outcome.unknown or outcome.deferred):
+            result["attempts"] = item.attempts
     try:
         if not result.get("skipped") and not outcome.deferred:
             _conditions(item, outcome, expressions)
@@ -74,10 +78,8 @@ def _wants_retry(item: Item, outcome: Outcome, expressions: Expressions) -> bool
     task, result = item.job.task, outcome.result
     if not task.until and task.retries is None:
         return False
-    item.attempts += 1
     if outcome.unknown or outcome.deferred:
         return False
-    result["attempts"] = item.attempts
     if task.until:
         scope = item.scope.plus({task.register: result}) if task.register else item.scope
         done = expressions.truth(task.until, scope, task.span_of("until")).holds

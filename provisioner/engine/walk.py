@@ -20,8 +20,10 @@ from provisioner.engine.signals import HostEnds, RoleEnds, Stopped, TaskFailed
 from provisioner.engine.state import HostState, RolesSeen
 from provisioner.engine.task import BRINGS_FACTS, TaskLife
 from provisioner.engine.truth import as_bool
+from provisioner.errors import ProvisionError
 from provisioner.playbook.model import Block, Entry, RoleSource, Task
 from provisioner.ports import Target
+from provisioner.templating.variables import NeedsResult
 from provisioner.values import Unknown, UnknownValueError
 
 if TYPE_CHECKING:
@@ -110,6 +112,8 @@ class HostWalk:
             self.arrive(place)
         if handler is None and not self._selected(task, inherited):
             return
+        if "{" in task.action:
+            task = self._named(task, inherited)
         special = self.run.actions.structural(task.action)
         if special is not None:
             special(self, task, inherited, place, handler)
@@ -117,6 +121,19 @@ class HostWalk:
             if self.overlay and task.loop is not None:
                 warn_of_inner_loop(self, task)
             meetings.run_task(self, TaskLife(self, task, inherited, place, handler))
+
+    def _named(self, task: Task, inherited: Inherited) -> Task:
+        """A task whose action is a template, with the action it stands for on this host."""
+        while True:
+            try:
+                name = self.scope(inherited).render(task.action, task.span_of("action"))
+            except NeedsResult:
+                self.batch.flush()
+                continue
+            except ProvisionError:
+                # The task fails with this reason when its module is looked for.
+                return task
+            return self.run.named(task, str(name))
 
     def arrive(self, place: Place) -> None:
         """Tell the others that everything before this place is settled."""

@@ -31,8 +31,8 @@ def fetch(call: Call) -> Outcome:
     if outcome.deferred or outcome.unknown:
         return outcome
     data = b"".join(pieces)
-    target = _target(call, str(src), str(dest))
-    return _kept(call, data, str(outcome.result.get("src", src)), target, outcome)
+    found = str(outcome.result.get("src", src))
+    return _kept(call, data, found, _target(call, found, str(dest)), outcome)
 
 
 def _target(call: Call, src: str, dest: str) -> Path:

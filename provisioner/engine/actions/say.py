@@ -13,7 +13,8 @@ from provisioner.events import plain
 from provisioner.templating.failures import UndefinedVariable
 from provisioner.values import Unknown
 
-NOT_DEFINED = "VARIABLE IS NOT DEFINED!"
+NOT_DEFINED = "<< error 1 - {} >>"
+"""What stands for a variable that does not exist, with the reason."""
 
 
 def debug(call: Call) -> Outcome:
@@ -40,8 +41,8 @@ def _variable(call: Call) -> Outcome:
         return outcome
     try:
         value = call.scope.value(written, call.task.span_of("args", "var"))
-    except UndefinedVariable:
-        value = NOT_DEFINED
+    except UndefinedVariable as error:
+        value = NOT_DEFINED.format(error.message)
     outcome = Outcome.ok(**{written: value})
     outcome.message = f"{written} = {shown(value)}"
     return outcome

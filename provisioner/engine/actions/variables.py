@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,9 +13,9 @@ from provisioner.engine.contents import find_file
 from provisioner.engine.outcome import Outcome
 from provisioner.engine.truth import as_bool, as_number
 from provisioner.errors import InputError
+from provisioner.playbook.normalization import is_variable
 from provisioner.values import Unknown
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _EXTENSIONS = ("yaml", "yml", "json")
 _OPTIONS = {
     "_raw_params", "depth", "dir", "extensions", "file", "files_matching", "hash_behaviour", "ignore_files", "name",
@@ -30,9 +31,10 @@ def set_fact(call: Call) -> Outcome:
         if written == "cacheable":
             continue
         name = call.scope.render(written)
-        if not isinstance(name, str) or not _NAME.match(name):
-            help_ = "use letters, digits and underscores, and no digit first"
-            raise InputError.of(f"set_fact: {name!r} is no name for a variable", call.task.span_of("args", written), help=help_)
+        if not is_variable(name):
+            help_ = "use letters, digits and underscores, no digit first, and no word of Python's"
+            kind = "" if isinstance(name, str) else f" of type '{type(name).__name__}'"
+            raise InputError.of(f"set_fact: Invalid variable name '{name}'{kind}", call.task.span_of("args", written), help=help_)
         values[name] = value
     if not values:
         raise InputError.of("set_fact sets nothing", call.task.span_of("args"), help="give at least one name and value")
@@ -73,16 +75,17 @@ def _file(call: Call) -> Path:
 
 
 def _files_in(call: Call, name: str) -> Iterator[Path]:
-    """The variables files of a folder, in order."""
+    """The variables files of a folder, one folder after the other, each before those inside it."""
     base = find_file(call.scope.paths, "vars", name, call.task.span_of("args", "dir"), call.task.span.file, folders=True)
     depth = int(as_number(call.given("depth", default=0), "depth"))
     extensions = call.given("extensions", default=_EXTENSIONS)
     wanted = re.compile(str(call.given("files_matching", default="")))
-    ignored = [re.compile(str(pattern)) for pattern in _listed(call.given("ignore_files", default=[]))]
+    ignored = [re.compile(f"(?:{pattern})$") for pattern in _listed(call.given("ignore_files", default=[]))]
     lenient = as_bool(call.given("ignore_unknown_extensions"), "ignore_unknown_extensions")
-    for path in sorted(base.rglob("*"), key=lambda found: (len(found.relative_to(base).parts), str(found))):
+    found = (Path(folder, name) for folder, _, names in os.walk(base, followlinks=True) for name in names)
+    for path in sorted(found, key=lambda file: (str(file.parent), file.name)):
         level = len(path.relative_to(base).parts)
-        if not path.is_file() or path.name.startswith(".") or (depth and level > depth):
+        if path.name.startswith(".") or (depth and level > depth):
             continue
         if any(pattern.search(path.name) for pattern in ignored) or not wanted.search(path.name):
             continue
