@@ -23,7 +23,7 @@ class Truth:
     """Whether all conditions hold; ``condition`` is the one that does not, or is not known."""
 
     holds: bool | Unknown
-    condition: str = ""
+    condition: Any = ""
 
 
 class Expressions:
@@ -58,7 +58,7 @@ class Expressions:
             if isinstance(holds, Unknown):
                 unknown = unknown or Truth(holds, str(condition))
             elif not holds:
-                return Truth(False, str(condition))
+                return Truth(False, condition)
         return unknown or Truth(True)
 
 

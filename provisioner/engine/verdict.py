@@ -89,7 +89,8 @@ def _wants_retry(item: Item, outcome: Outcome, expressions: Expressions) -> bool
         return False
     if item.attempts < tries(item, expressions):
         return True
-    result["failed"] = True
+    if task.failed_when is None:
+        result["failed"] = True
     result["attempts"] = max(1, item.attempts - 1)
     return False
 

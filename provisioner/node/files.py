@@ -40,14 +40,14 @@ class Files:
     # -- readings ------------------------------------------------------------------------------------------------------------------
 
     def expand(self, path: str) -> str:
-        """``~`` and ``$VAR`` expanded, made absolute against the home of the user the step runs as, without a trailing slash."""
+        """``~`` and ``$VAR`` expanded, made absolute against the folder of the login (locally, of the run), without a trailing slash."""
         path = self._node.context.expand(path)
         if not path:
             raise Fail("a path is empty")
         if "\0" in path:
             raise Fail("a path holds a NUL byte")
         if not path.startswith("/"):
-            path = os.path.join(os.path.expanduser("~"), path)
+            path = os.path.join(os.getcwd(), path)
         return os.path.normpath(path)
 
     def lstat(self, path: str) -> FileState | None:
