@@ -78,7 +78,7 @@ def invoke(
         "msg": "",
     }
     if done.rc:
-        node.fail(f"exit status {done.rc}", **{key: value for key, value in result.items() if key != "msg"})
+        node.fail("non-zero return code", **{key: value for key, value in result.items() if key != "msg"})
     return result
 
 
