@@ -17,7 +17,7 @@ from provisioner.engine.jobs import Item, Job
 from provisioner.engine.outcome import NodeCall, Outcome, Verdict
 from provisioner.engine.signals import NeedsFlush
 from provisioner.engine.verdict import delay, judge
-from provisioner.errors import HostUnreachable
+from provisioner.errors import HostUnreachable, InterpreterMissing
 from provisioner.ports import Reply, Step
 
 if TYPE_CHECKING:
@@ -252,5 +252,7 @@ class Batch:
 
 def lost(error: HostUnreachable) -> Outcome:
     """A broken or missing connection as an outcome."""
+    if isinstance(error, InterpreterMissing):
+        return Outcome.failure(error.message, rc=127, why=error.why, help=error.help)
     result = {"changed": False, "unreachable": True, "msg": error.message, "why": error.why, "help": error.help}
     return Outcome({name: value for name, value in result.items() if value != ""}, unreachable=True)

@@ -9,9 +9,11 @@ from typing import Any
 from provisioner.engine.expressions import Expressions, Scope
 from provisioner.engine.inherit import Inherited
 from provisioner.engine.options import Options
+from provisioner.engine.inherit import mentions
 from provisioner.engine.truth import as_bool, as_number
 from provisioner.errors import InputError
 from provisioner.playbook.model import Directives, Task
+from provisioner.templating.failures import UndefinedVariable
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,12 @@ def _become(rendered: Any, scope: Scope, options: Options) -> BecomeSettings:
 def _environment(task: Task, directives: Directives, scope: Scope, expressions: Expressions) -> dict[str, str]:
     merged: dict[str, str] = {}
     for raw in directives.environment:
-        part = expressions.render(raw, scope, task.span_of("environment"))
+        try:
+            part = expressions.render(raw, scope, task.span_of("environment"))
+        except UndefinedVariable:
+            if task.action not in ("setup", "gather_facts") or not isinstance(raw, Mapping):
+                raise
+            part = _known_so_far(task, raw, scope, expressions)
         if part is scope.omit:
             continue
         for mapping in part if isinstance(part, (list, tuple)) else (part,):
@@ -125,6 +132,18 @@ def _environment(task: Task, directives: Directives, scope: Scope, expressions: 
                 raise InputError.of(f"environment must be a mapping, not {type(mapping).__name__}", task.span_of("environment"))
             merged.update({str(name): _text(value) for name, value in mapping.items() if value is not scope.omit})
     return merged
+
+
+def _known_so_far(task: Task, raw: Mapping[str, Any], scope: Scope, expressions: Expressions) -> dict[str, Any]:
+    """The environment of a play may be made of facts (``PATH: "{{ ansible_env.PATH }}:/opt/bin"``); while they are read, the rest holds."""
+    known: dict[str, Any] = {}
+    for name, value in raw.items():
+        try:
+            known[name] = expressions.render(value, scope, task.span_of("environment"))
+        except UndefinedVariable:
+            if not mentions(value, ("ansible_env", "ansible_facts")):
+                raise
+    return known
 
 
 def _text(value: Any) -> str:

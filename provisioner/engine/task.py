@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from provisioner.engine.walk import HostWalk
 
 BRINGS_FACTS = ("setup", "gather_facts", "package_facts", "service_facts")
+NO_TRACE = "(no traceback: the message says what went wrong)"
 READS_FILES = ("lookup(", "query(", "q(")
 
 
@@ -56,8 +57,11 @@ class TaskLife:
         else:
             job = self._settled(self._prepare)
             way = walk.way_to(job)
-            if any(item.outcome is None for item in job.items):
-                job.expected = (task.register, task.action in BRINGS_FACTS and not any(item.facts_of for item in job.items))
+            running = any(item.outcome is None for item in job.items)
+            if running or walk.batch:
+                # What is skipped behind queued tasks is registered after them: until then its name is on its way, too.
+                facts = running and task.action in BRINGS_FACTS and not any(item.facts_of for item in job.items)
+                job.expected = (task.register, facts)
                 walk.host.expect(*job.expected)
             walk.batch.add(job, *way)
             if self._flush_after():
@@ -241,7 +245,7 @@ class TaskLife:
         except UnknownValueError as error:
             item.outcome = Outcome.waiting(error.unknown.because)
         except ProvisionError as error:
-            item.outcome = Outcome.failure(explain(error, item.job, walk.host))
+            item.outcome = Outcome.failure(explain(error, item.job, walk.host), exception=NO_TRACE)
 
     def _act(self, item: Item, written: Mapping[str, Any], params: Mapping[str, Any]) -> None:
         done = self.perform(Call(self.walk, item, written, params))

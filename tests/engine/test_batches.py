@@ -182,3 +182,14 @@ def test_break_when_ends_a_loop(one: Project) -> None:
     assert one.fleet["h1"].commands == ["a", "b"]
     assert ran.steps[-1].msg == "2"
     assert len(ran.events_of(TaskFinished)) == 2
+
+
+def test_a_task_skipped_behind_queued_ones_is_registered_in_its_turn(one: Project) -> None:
+    one.play(
+        """
+    - command: a
+    - {command: b, when: false, register: skipped}
+    - {command: "{{ skipped is skipped }} {{ skipped.changed }}"}
+"""
+    )
+    assert trips(one) == [["a"], ["True False"]]

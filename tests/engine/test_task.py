@@ -232,3 +232,23 @@ def test_assert_fail_and_bad_arguments(three: Project) -> None:
     assert failed["h2"] == "not two"
     assert failed["h1"] == "enough"
     assert "src" in failed["h3"]
+
+
+def test_nothing_from_elsewhere_is_evaluated(one: Project) -> None:
+    evil = "{{ lookup('pipe', 'echo evaluated') }}"
+    one.fleet["h1"].answers["get"] = {"stdout": evil}
+    one.write("more.yml", "m: {b: 2}\n")
+    ran = one.play(
+        """
+    - {command: get, register: r}
+    - {add_host: {name: h9, word: "{{ r.stdout }}"}}
+    - {set_fact: {m: {a: "{{ r.stdout }}"}}}
+    - {include_vars: {file: more.yml, hash_behaviour: merge}}
+    - {debug: {var: "{{ r.stdout[3:-3] }}"}}
+    - {debug: {msg: "{{ hostvars.h9.word }}"}}
+    - {debug: {msg: "{{ vars.m.a }}"}}
+    - {debug: {msg: "{{ lookup('vars', 'm').a }}"}}
+"""
+    )
+    shown = [step.msg for step in ran.steps if step.action == "debug"]
+    assert shown == ["{{ r.stdout[3:-3] }} = lookup('pipe', 'echo evaluated')", evil, evil, evil]

@@ -34,10 +34,11 @@ def debug(call: Call) -> Outcome:
 
 
 def _variable(call: Call) -> Outcome:
-    written = call.written.get("var")
-    if not isinstance(written, str):
-        outcome = Outcome.ok(**{str(call.task.args["var"]): written})
-        outcome.message = shown(written)
+    raw, written = call.task.args["var"], call.written.get("var")
+    if not isinstance(written, str) or "{{" in str(raw):
+        # What a template gives is shown as it is: a text from elsewhere must not be evaluated.
+        outcome = Outcome.ok(**{str(raw): written})
+        outcome.message = f"{raw} = {shown(written)}"
         return outcome
     try:
         value = call.scope.value(written, call.task.span_of("args", "var"))

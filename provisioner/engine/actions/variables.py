@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from provisioner.engine.actions.call import Call
+from provisioner.engine.arguments import explain
 from provisioner.engine.contents import find_file
 from provisioner.engine.outcome import Outcome
 from provisioner.engine.truth import as_bool, as_number
 from provisioner.errors import InputError
 from provisioner.playbook.normalization import is_variable
-from provisioner.values import Unknown
+from provisioner.values import Unknown, UnsafeText, map_texts
 
 _EXTENSIONS = ("yaml", "yml", "json")
 _OPTIONS = {
@@ -47,7 +48,15 @@ def set_fact(call: Call) -> Outcome:
 
 
 def include_vars(call: Call) -> Outcome:
-    """Load variables from a file or a folder of files."""
+    """Load variables from a file or a folder of files; as in Ansible the result of a failure has its reason as ``message``."""
+    try:
+        return _included(call)
+    except InputError as error:
+        reason = explain(error, call.item.job, call.walk.host)
+        return Outcome.failure(reason, message=reason, ansible_included_var_files=[], ansible_facts={})
+
+
+def _included(call: Call) -> Outcome:
     unknown = set(call.written) - _OPTIONS
     if unknown:
         raise InputError.of(f"include_vars: unsupported option {', '.join(map(repr, sorted(unknown)))}", call.task.span_of("args"))
@@ -60,7 +69,8 @@ def include_vars(call: Call) -> Outcome:
     if name is not None:
         values = {str(name): values}
     if call.given("hash_behaviour") == "merge":
-        values = {key: _merged(call.scope.lookup(key, {}), value) for key, value in values.items()}
+        # What is there already is rendered: marks of templates in it are data.
+        values = {key: _merged(map_texts(call.scope.lookup(key, {}), UnsafeText), value) for key, value in values.items()}
     call.include(values)
     outcome = Outcome.ok(ansible_facts=values, ansible_included_var_files=[str(path) for path in files])
     outcome.facts_applied = True
