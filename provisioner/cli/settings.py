@@ -9,6 +9,7 @@ from typing import Any
 from provisioner.cli.options import Choices
 from provisioner.cli.passwords import become_password, login_password
 from provisioner.cli.process import process
+from provisioner.cli.questions import answer
 from provisioner.config import Config
 from provisioner.diagnostics import did_you_mean
 from provisioner.engine.options import BECOME_METHODS, DEFAULT_FORKS, Options
@@ -54,6 +55,7 @@ def engine_options(choices: Choices, config: Config, extra_vars: Mapping[str, An
         become_flags=config.become_flags or "",
         become_exe=config.become_exe or "",
         task_timeout=float(config.task_timeout) if config.task_timeout else None,
+        ask=answer,
         secrets=process.secrets,
     )
 
