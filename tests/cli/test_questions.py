@@ -17,6 +17,6 @@ def test_nobody_to_ask_means_the_default(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_asks_confirms_and_encrypts(monkeypatch: pytest.MonkeyPatch) -> None:
     typed = iter(["one", "two", "secret", "secret"])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(questions.getpass, "getpass", lambda _question: next(typed))
+    monkeypatch.setattr("getpass.getpass", lambda _question: next(typed))
     prompt = {"name": "x", "confirm": True, "encrypt": "sha512_crypt", "salt": "abcdefgh"}
     assert str(questions.answer(prompt)).startswith("$6$")
