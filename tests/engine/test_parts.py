@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -197,3 +199,9 @@ def test_become_is_found_in_files_that_are_included(tmp_path: Path) -> None:
     project.play("    - {command: a}\n    - {include_role: {name: r}}\n", head="  vars: {which: deep}\n", remote_user="ann")
     assert len(project.fleet.targets) == 1
     assert [step.user for step in project.fleet["h1"].steps] == ["ann", None]
+
+
+def test_importing_the_engine_costs_nothing_it_does_not_need() -> None:
+    code = "import sys, provisioner.engine.run; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"fabric", "paramiko", "rich", "click", "testinfra"} & set(loaded)
