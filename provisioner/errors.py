@@ -5,7 +5,8 @@
     ├── InputError            1   playbook, inventory, variables, template: holds Diagnostics
     ├── HostFailed            2   a step failed
     ├── HostUnreachable       4   no connection, or it was lost
-    │   └── WrongPassword     4   the password for becoming another user was refused
+    │   ├── WrongPassword     4   the password for becoming another user was refused
+    │   └── InterpreterMissing 4  there is no such Python on the node; a step that asked for it fails
     ├── Refused               3   the plan is stale, or reality moved
     │   └── PlanMismatch      3   the apply did something else than was planned
     └── Interrupted         130
@@ -69,6 +70,10 @@ class HostUnreachable(ProvisionError):
 
 class WrongPassword(HostUnreachable):
     """A host refused the password for becoming another user; trying it on more hosts would only lock accounts."""
+
+
+class InterpreterMissing(HostUnreachable):
+    """The host was reached, but what ``ansible_python_interpreter`` names is not there: a failure of the task that says so."""
 
 
 class Refused(ProvisionError):

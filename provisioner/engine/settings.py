@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from provisioner.engine.expressions import Expressions, Scope
-from provisioner.engine.inherit import Inherited
+from provisioner.engine.inherit import Inherited, mentions
 from provisioner.engine.options import Options
-from provisioner.engine.inherit import mentions
 from provisioner.engine.truth import as_bool, as_number
 from provisioner.errors import InputError
 from provisioner.playbook.model import Directives, Task

@@ -110,7 +110,8 @@ class VarsFiles:
         document = read_document(path, self._vault)
         values: Any = document.data if document.data is not None else {}
         if not isinstance(values, dict):
-            shown = "a list" if isinstance(values, list) else f"the {type(values).__name__} {str(values)[:40]!r}"
+            # What it holds is not shown: the file may have been encrypted.
+            shown = "a list" if isinstance(values, list) else "a text or number"
             raise InputError.of(
                 f"{path} must hold variables, one 'name: value' a line, not {shown}",
                 document.span() if document.places else Span(str(path)),

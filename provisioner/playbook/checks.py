@@ -12,6 +12,7 @@ from provisioner.node.declare import Module
 from provisioner.playbook.actions import Action, ActionReader
 from provisioner.playbook.arguments import RAW, has_template
 from provisioner.playbook.model import Loop, Task
+from provisioner.playbook.normalization import has_braces
 from provisioner.playbook.places import TaskSpans
 from provisioner.playbook.scope import LoadContext, Scope
 from provisioner.playbook.yaml import VAULT_HEADER
@@ -103,7 +104,7 @@ class TaskChecks:
             conditions = task.directives.when if key == "when" else getattr(task, key)
             for condition in conditions or ():
                 if isinstance(condition, str):
-                    self._template(condition, "{{" not in condition and "{%" not in condition, task, (key,), scope)
+                    self._template(condition, not has_braces(condition), task, (key,), scope)
 
     def _template(self, text: str, expression: bool, task: Task, keys: tuple[str, ...], scope: Scope) -> None:
         if (_PLAIN_EXPRESSION if expression else _PLAIN_TEMPLATE).fullmatch(text):

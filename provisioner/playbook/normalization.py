@@ -20,7 +20,8 @@ from provisioner.schema.conversion import ConversionError, kind_of, shown, to_bo
 
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _PERCENT = re.compile(r"\s*[0-9]+(?:\.[0-9]+)?\s*%?\s*")
-_NOT_NAMES = frozenset(kwlist)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_NOT_NAMES = frozenset({*kwlist, "true", "false", "none"})
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,12 @@ def _tags(keyword: Keyword, value: Any, report: Reporter) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def has_braces(condition: str) -> bool:
+    """Whether a condition contains templates; ``'{{' in text`` asks for two characters."""
+    bare = _QUOTED.sub("''", condition)
+    return "{{" in bare or "{%" in bare
+
+
 def _conditions(keyword: Keyword, value: Any, report: Reporter) -> tuple[Any, ...]:
     found = []
     for index, item in enumerate(texts(value)):
@@ -168,7 +175,7 @@ def _conditions(keyword: Keyword, value: Any, report: Reporter) -> tuple[Any, ..
         if isinstance(item, (dict, list)):
             report.error(f"{keyword.name} takes expressions, not {kind_of(item)}", place, code="keyword-value")
             continue
-        if isinstance(item, str) and ("{{" in item or "{%" in item) and keyword.name != "until":
+        if isinstance(item, str) and has_braces(item) and keyword.name != "until":
             report.warning(
                 f"{keyword.name} is an expression already and needs no {{{{ }}}}", place, help="write the bare expression", code="braces"
             )

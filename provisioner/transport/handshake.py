@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from provisioner.errors import HostUnreachable, WrongPassword
+from provisioner.errors import HostUnreachable, InterpreterMissing, WrongPassword
 from provisioner.ports import Executed, Target
 from provisioner.transport.bootstrap import INTERPRETERS, OLDEST, Start
 from provisioner.transport.streams import Feeder, Question, Stream, run_plainly
@@ -116,6 +116,12 @@ def _not_started(feeder: Feeder, start: Start, target: Target, seen: bytes, aske
     code = feeder.stream.exit_code(1.0)
     method, user = _method(target), target.become.user if target.become else "root"
     said = _shorten(words or seen.decode("utf-8", "replace").strip())
+    if code in (126, 127) and target.python and f"{target.python}: " in words:
+        return InterpreterMissing(
+            f"The module interpreter '{target.python}' was not found.",
+            why=f"its shell said: {words[words.rindex(f'{target.python}: ') :].splitlines()[0]}",
+            help="correct ansible_python_interpreter, or leave it out to have one looked for",
+        )
     if target.become is not None and (start.argv[0] != "/bin/sh" or method == "su"):
         if NOT_ALLOWED.search(words):
             return HostUnreachable(
@@ -137,10 +143,6 @@ def _not_started(feeder: Feeder, start: Start, target: Target, seen: bytes, aske
             )
         if code == 127:
             return HostUnreachable(f"there is no {method} on the node", why=said, help="set become_method, or log in as root")
-    if code == 127 and target.python:
-        return HostUnreachable(
-            f"the node has no {target.python}", why=said, help="correct ansible_python_interpreter, or leave it out to have one looked for"
-        )
     trouble = feeder.stream.trouble()
     if trouble:
         return HostUnreachable(f"logged in, but then {trouble}", why=said)

@@ -109,7 +109,9 @@ def test_an_old_python(sshd: Sshd, connect: Connector, shell: Any, tmp_path: Pat
 def test_a_python_that_is_named(sshd: Sshd, connect: Connector) -> None:
     assert user_of(connect, sshd.target(python="/usr/bin/python3")) == sshd.user
     assert user_of(connect, sshd.target(python="/usr/bin/env python3")) == sshd.user
-    assert refusal(connect, sshd.target(python="/opt/py/bin/python")).message == "the node has no /opt/py/bin/python"
+    assert (
+        refusal(connect, sshd.target(python="/opt/py/bin/python")).message == "The module interpreter '/opt/py/bin/python' was not found."
+    )
 
 
 # -- trouble on the way ----------------------------------------------------------------------------------------------------------------

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from provisioner.engine.actions.call import Call
 from provisioner.engine.outcome import Outcome
 from provisioner.errors import InputError
+from provisioner.ports import Become
 
 
 def raw(call: Call) -> Outcome:
@@ -18,7 +21,11 @@ def raw(call: Call) -> Outcome:
     settings = call.item.settings
     for name, value in reversed(list(settings.environment.items())):
         command = f"{name}={_quoted(value)} {command}"
-    done = call.run.hands.command(lambda: call.run.agents.raw(call.target, command, settings.timeout), call.free_form)
+    wanted = settings.become
+    # As whom an agent would run does not matter here: there is none, and so nobody who could become somebody else for this step.
+    become = Become(wanted.method, wanted.user, wanted.password, wanted.flags, wanted.exe) if wanted.wanted else None
+    target = replace(call.target, become=become)
+    done = call.run.hands.command(lambda: call.run.agents.raw(target, command, settings.timeout), call.free_form)
     if isinstance(done, Outcome):
         return done
     stdout, stderr = done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode("utf-8", "surrogateescape")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from provisioner.engine.actions.call import Call
@@ -11,7 +12,7 @@ from provisioner.engine.truth import as_bool, as_number
 from provisioner.errors import InputError
 from provisioner.events import plain
 from provisioner.templating.failures import UndefinedVariable
-from provisioner.values import Unknown
+from provisioner.values import Unknown, UnsafeText
 
 NOT_DEFINED = "<< error 1 - {} >>"
 """What stands for a variable that does not exist, with the reason."""
@@ -51,7 +52,7 @@ def _variable(call: Call) -> Outcome:
 
 def assert_(call: Call) -> Outcome:
     """Judge conditions."""
-    conditions = call.task.args.get("that")
+    conditions = _conditions(call)
     if conditions is None:
         raise InputError.of("assert needs 'that'", call.task.span_of("args"))
     quiet = as_bool(call.given("quiet"), "quiet")
@@ -71,6 +72,19 @@ def assert_(call: Call) -> Outcome:
     if unknown is not None:
         return Outcome.waiting(unknown.because)
     return Outcome.ok(msg=call.given("success_msg", default="All assertions passed"))
+
+
+def _conditions(call: Call) -> Any:
+    """``that`` as written; from arguments that are a variable as a whole, too, if a person wrote that variable."""
+    whole = call.task.args_template
+    if "that" in call.task.args or whole is None:
+        return call.task.args.get("that")
+    found = call.scope.variables.find(whole.strip().removeprefix("{{").removesuffix("}}").strip())
+    if found is not None and found.layer.trusted and isinstance(found.value, Mapping):
+        return found.value.get("that")
+    given = call.written.get("that")
+    listed = given if isinstance(given, (list, tuple)) else [given]
+    return None if given is None else [UnsafeText(item) if isinstance(item, str) else item for item in listed]
 
 
 def fail(call: Call) -> Outcome:

@@ -80,7 +80,7 @@ def _included(call: Call) -> Outcome:
 def _file(call: Call) -> Path:
     name = call.given("file", "_raw_params")
     if isinstance(name, Unknown) or not name:
-        raise InputError.of("include_vars needs a file or a dir", call.task.span_of("args"))
+        raise InputError.of("Could not find file to load: include_vars needs a file or a dir", call.task.span_of("args"))
     return find_file(call.scope.paths, "vars", str(name), call.task.span_of("args"), call.task.span.file)
 
 

@@ -37,6 +37,8 @@ def run(node: Node, p: SetupParams) -> dict[str, Any]:
         )
     if "local" in names:
         gathered.update(local(node.files.expand(p.fact_path)))
+    if "env" in names:
+        gathered["env"] = {**gathered["env"], **node.context.environment}
     found = {f"ansible_{name}": value for name, value in gathered.items()}
     if p.filter and p.filter != ["*"]:
         patterns = [pattern for each in p.filter for pattern in (each, f"ansible_{each}")]
