@@ -7,7 +7,7 @@ there is run by the next play that defines it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -111,11 +111,16 @@ class HostHandlers:
         """A task changed something: mark what it notifies. A name that no handler has is an ``InputError``."""
         for raw in names:
             for name in self._rendered(job, raw):
-                found = self._find(name)
+                found = self._find(name, self._book.handlers[: job.handlers_known]) or self._find(name, self._book.handlers)
                 if not found:
                     raise self._unknown(job, name)
                 for handler in found:
                     self._mark(handler, because, certain)
+
+    @property
+    def known(self) -> int:
+        """How many handlers there are by now: a task means those that were there when its turn came, not what is included later."""
+        return len(self._book.handlers)
 
     @property
     def waiting(self) -> list[str]:
@@ -199,13 +204,13 @@ class HostHandlers:
                 if handler.index not in self._notices:
                     self._mark(handler, LEFT_OVER, True)
 
-    def _find(self, name: str) -> list[Handler]:
+    def _find(self, name: str, among: Sequence[Handler]) -> list[Handler]:
         """Handlers that a notification means: the last one of that name, and all that listen to it."""
         found: list[Handler] = []
-        by_name = next((handler for handler in reversed(self._book.handlers) if name in handler.names(self._label(handler))), None)
+        by_name = next((handler for handler in reversed(among) if name in handler.names(self._label(handler))), None)
         if by_name is not None:
             found.append(by_name)
-        for handler in self._book.handlers:
+        for handler in among:
             topics = handler.task.listen
             if handler is not by_name and any(name in handler.names(topic) for topic in topics):
                 same = [

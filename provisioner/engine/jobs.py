@@ -93,6 +93,7 @@ class Job:
     undo        takes back what preparing the task did to the host's variables, should the task not be reached after all
     effects     what the task did to variables, for hosts that share it (``run_once``)
     handler     for handlers: why it runs
+    handlers_known  how many handlers the play had when the task was prepared
     """
 
     task: Task
@@ -110,6 +111,7 @@ class Job:
     undo: list[Undo] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     handler: str | None = None
+    handlers_known: int = 0
     announced: bool = False
     labels: Counter[str] = field(default_factory=Counter)
     expected: tuple[str | None, bool] | None = None

@@ -134,6 +134,7 @@ class TaskLife:
             looped=task.loop is not None,
             late=tuple(part for part in late if part),
             handler=self.handler,
+            handlers_known=walk.handlers.known,
         )
         return self.job
 

@@ -188,7 +188,7 @@ class HostWalk:
         except TaskFailed as failed:
             failure = failed
         if failure is not None and block.rescue:
-            failed_task = {"name": failure.task.label, "action": failure.task.action, "args": dict(failure.task.args)}
+            failed_task = {"name": failure.task.name or "", "action": failure.task.action, "args": dict(failure.task.args)}
             self.host.assign_all({"ansible_failed_task": failed_task, "ansible_failed_result": dict(failure.result)})
             failure = self._part(block.rescue, inherited, (*place, 2))
         always = self._part(block.always, inherited, (*place, 3))

@@ -25,7 +25,8 @@ def run(node: Node, p: ScriptParams) -> dict[str, Any]:
     """Run it from a folder of its own, which goes afterwards."""
     skipped = not_needed(node, p, p.cmd)
     if skipped:
-        return skipped
+        # Unlike command and shell, Ansible's script counts this as skipped.
+        return {**skipped, "skipped": True}
     import shlex
 
     content = content_of(p.content if p.content is not None else b"")
