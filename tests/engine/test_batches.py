@@ -65,7 +65,7 @@ def test_a_failure_takes_back_what_was_prepared_ahead(one: Project) -> None:
           debug:
             msg: >-
               {{ r is defined }} {{ k | default('old') }} {{ later is defined }}
-              {{ ansible_failed_result.rc }} {{ ansible_failed_task.name }}
+              {{ ansible_failed_result.rc }} {{ ansible_failed_task.action }}
 """
     )
     assert ran.shown() == ["h1 command failed", "h1 look ok"]
