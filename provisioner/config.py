@@ -104,7 +104,7 @@ class Config:
     fact_caching_prefix: str | None = _option("text", None, "defaults.fact_caching_prefix", "CACHE_PLUGIN_PREFIX")
     fact_caching_timeout: int | None = _option("integer", None, "defaults.fact_caching_timeout", "CACHE_PLUGIN_TIMEOUT")
 
-    allow_broken_conditionals: bool | None = _option("boolean", None, "defaults.allow_broken_conditionals", "ALLOW_BROKEN_CONDITIONALS")
+    allow_broken_conditionals: bool = _option("boolean", True, "defaults.allow_broken_conditionals", "ALLOW_BROKEN_CONDITIONALS")
     ansible_managed: str | None = _option("text", None, "defaults.ansible_managed", "")
     duplicate_dict_key: str | None = _option(
         "choice", None, "defaults.duplicate_dict_key", "DUPLICATE_YAML_DICT_KEY", "error", "warn", "ignore"
@@ -138,6 +138,18 @@ class Config:
         """``ansible.cfg:3``, ``$ANSIBLE_FORKS`` or ``default``."""
         found = self.origins.get(name)
         return str(found) if found is not None else "default"
+
+
+def by_ansible_name(config: Config) -> dict[str, Any]:
+    """Settings by the names that ``lookup('config', NAME)`` knows: that of the environment without ``ANSIBLE_``, also after ``DEFAULT_``."""
+    found: dict[str, Any] = {}
+    for option in fields(Config):
+        value = getattr(config, option.name)
+        value = list(value) if isinstance(value, tuple) else value
+        for name in option.metadata.get("names", ()) or ([f"ANSIBLE_{option.name.upper()}"] if option.metadata else []):
+            short = name.removeprefix("ANSIBLE_")
+            found[short] = found[f"DEFAULT_{short}"] = value
+    return found
 
 
 IGNORED = {

@@ -84,7 +84,7 @@ class Session:
             extra_vars=extra,
             playbook_folders=[folder / "playbooks"] if folder else [],
         )
-        environment = Environment(read_bytes=vault.read)
+        environment = Environment(read_bytes=vault.read, settings=settings.by_ansible_name(config))
         session = cls(config, sources, vault, extra, inventory, _loader(config, vault, extra, environment), environment)
         for warning in (*config.notes, *inventory.warnings):
             session.warnings.add(warning)

@@ -15,8 +15,8 @@ from provisioner.values import Unknown, UnknownValueError, UnsafeText
 if TYPE_CHECKING:
     from provisioner.templating.evaluation import Evaluation
 
-Warn = Callable[[str, str], None]
-"""Called with what is accepted though it should be written otherwise, and how to write it."""
+Warn = Callable[[str, str, bool], None]
+"""Called with what is accepted though it should be written otherwise, how to write it, and whether a strict setting refuses it."""
 
 _ONE_TEMPLATE = re.compile(r"\{\{(?P<inner>(?:(?!\{\{|\}\}).)*)\}\}", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -36,7 +36,7 @@ def decide(condition: Any, evaluation: Evaluation, span: Span | None, warn: Warn
         return _truth(condition, repr(condition), warn)
     text = condition.strip()
     if not text:
-        warn("an empty condition always holds", "remove it, or say what has to hold")
+        warn("an empty condition always holds", "remove it, or say what has to hold", True)
         return True
     try:
         if has_marks(text):
@@ -71,6 +71,7 @@ def _truth(value: Any, text: str, warn: Warn) -> bool | Unknown:
     warn(
         f"the condition '{text}' is {describe(value)}, not true or false: its truth is taken ({bool(value)})",
         f"write '{text} | bool', '{text} | length > 0' or a comparison, whichever is meant",
+        True,
     )
     return bool(value)
 
@@ -79,7 +80,7 @@ def _with_braces(text: str, evaluation: Evaluation, span: Span | None, warn: War
     """A condition that contains templates, although it is an expression already."""
     bare = without_braces(text)
     if bare != text:
-        warn(f"a condition is an expression already: '{text}'", f"leave out the braces: {bare}")
+        warn(f"a condition is an expression already: '{text}'", f"leave out the braces: {bare}", False)
     whole = _ONE_TEMPLATE.fullmatch(text)
     if whole is None and "{%" not in bare and "{#" not in bare:
         return _truth(evaluation.expression(bare, lambda: span, join_native), bare, warn)

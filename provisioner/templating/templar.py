@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from provisioner.diagnostics import Diagnostic, Span
+from provisioner.errors import InputError
 from provisioner.templating import conditions
 from provisioner.templating.environment import Environment
 from provisioner.templating.evaluation import Evaluation
@@ -115,7 +116,9 @@ class Templar:
             return None
 
     def _warning(self, span: Span | None) -> conditions.Warn:
-        def warning(message: str, help: str) -> None:
+        def warning(message: str, help: str, broken: bool) -> None:
+            if broken and self.environment.settings.get("ALLOW_BROKEN_CONDITIONALS") is False:
+                raise InputError.of(message, span, why="allow_broken_conditionals is off", help=help)
             if self.warn is not None:
                 self.warn(Diagnostic(message, span, help=help, severity="warning", code="condition"))
 

@@ -127,3 +127,10 @@ def test_inventory_options(tmp_path: Path) -> None:
     assert Options.of(load(tmp_path, text)) == Options(
         ignore_extensions=(".x",), ignore_patterns=("^a",), group_names="always", merge_hashes=True
     )
+
+
+def test_settings_by_the_names_of_ansible(tmp_path: Path) -> None:
+    names = config.by_ansible_name(load(tmp_path, "[defaults]\nforks = 3\nroles_path = roles"))
+    assert names["DEFAULT_FORKS"] == names["FORKS"] == 3
+    assert names["DEFAULT_ROLES_PATH"] == [str(tmp_path / "roles")]
+    assert names["ALLOW_BROKEN_CONDITIONALS"] is True

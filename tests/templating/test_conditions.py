@@ -105,3 +105,22 @@ def test_data_is_never_an_expression() -> None:
         subject.evaluate("{{ said }}")
     assert subject.evaluate("{{ said_false }}") is False
     assert subject.evaluate("said_no") is True
+
+
+@pytest.mark.parametrize("condition", ["foo", "", "l", 1])
+def test_a_setting_refuses_what_is_no_boolean(condition: Any) -> None:
+    subject = templar(VARIABLES)
+    subject.environment.settings = {"ALLOW_BROKEN_CONDITIONALS": False}
+    with pytest.raises(InputError):
+        subject.evaluate(condition)
+    assert subject.evaluate("{{ t }}") is True
+
+
+def test_what_a_variable_gives_is_no_condition_unless_a_person_wrote_it() -> None:
+    subject = templar({"outer": "{{ said }}", "checks": ["1 == 1"], "indirect": "{{ checks }}"}, {"said": "1 == 1", "several": ["1 == 1"]})
+    with pytest.raises(InputError, match="gives the text '1 == 1'"):
+        subject.evaluate("{{ outer }}")
+    assert subject.conditions("{{ indirect }}") == ["1 == 1"]
+    assert subject.evaluate(subject.conditions("{{ indirect }}")) is True
+    with pytest.raises(InputError, match="gives the text '1 == 1'"):
+        subject.evaluate(subject.conditions("{{ several }}"))

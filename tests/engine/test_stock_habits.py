@@ -1,0 +1,98 @@
+"""What Ansible's own integration tests ask of the language, in our words: one test for each kind of fault they found."""
+
+from __future__ import annotations
+
+from tests.engine.fakes import Project, Ran
+
+
+def statuses(ran: Ran) -> list[str]:
+    return [step.status for step in ran.steps]
+
+
+def test_add_host_takes_a_mapping_from_a_variable_and_no_bare_word(one: Project) -> None:
+    ran = one.play(
+        """
+    - add_host: "{{ data }}"
+    - {debug: {msg: "{{ hostvars.new.word }}"}}
+    - {add_host: {name: "10.0.0.9:2222"}, register: port}
+    - {assert: {that: port.add_host.host_vars.ansible_ssh_port == 2222}}
+    - {add_host: bare, ignore_errors: true}
+""",
+        head="  vars: {data: {name: new, word: hello}}\n",
+    )
+    assert statuses(ran) == ["changed", "ok", "changed", "ok", "failed"]
+
+
+def test_assert_takes_its_arguments_and_conditions_from_variables_of_people_only(one: Project) -> None:
+    ran = one.play(
+        """
+    - assert: "{{ arguments }}"
+    - {assert: {that: "{{ checks }}"}}
+    - {assert: {that: "{{ '1 == 1' }}"}, ignore_errors: true, register: text}
+    - {assert: {that: "{{ ['1 == 1'] }}"}, ignore_errors: true, register: listed}
+    - assert: {that: ["'untrusted' in text.msg", "'untrusted' in listed.msg"]}
+""",
+        head="  vars: {arguments: {that: 1 == 1}, checks: [1 == 1, 2 == 2]}\n",
+    )
+    assert statuses(ran) == ["ok", "ok", "failed", "failed", "ok"]
+
+
+def test_attempts_are_seen_by_failed_when_and_outlive_the_last_retry(one: Project) -> None:
+    ran = one.play(
+        """
+    - {command: x, register: r, until: false, retries: 2, delay: 0, failed_when: r.attempts > 5, changed_when: false}
+    - {assert: {that: r.attempts == 2}}
+"""
+    )
+    assert statuses(ran) == ["ok", "ok"]
+
+
+def test_false_condition_is_the_condition_as_written(one: Project) -> None:
+    ran = one.play("\n    - {debug: {}, when: false, register: r}\n    - {assert: {that: r.false_condition == false}}\n")
+    assert statuses(ran) == ["skipped", "ok"]
+
+
+def test_omit_stands_for_nothing_in_environment_and_serial(one: Project) -> None:
+    ran = one.play(
+        "\n    - {command: x, environment: ['{{ omit }}', {A: '{{ omit }}', B: b}], check_mode: '{{ omit }}'}\n",
+        head="  serial: '{{ none_such | default(omit) }}'\n",
+    )
+    assert statuses(ran) == ["changed"]
+
+
+def test_names_that_templates_give_are_checked(one: Project) -> None:
+    ran = one.play(
+        """
+    - {set_fact: {"{{ 'true' }}": 1}, ignore_errors: true, register: word}
+    - {set_fact: {"{{ 1 }}": 1}, ignore_errors: true, register: number}
+    - assert:
+        that:
+          - word.msg is search("Invalid variable name 'true'")
+          - number.msg is search("Invalid variable name '1' of type 'int'")
+"""
+    )
+    assert statuses(ran) == ["failed", "failed", "ok"]
+
+
+def test_include_vars_reads_folders_in_order_and_says_why_not(one: Project) -> None:
+    one.write("vars/all/a.yml", "x: 1\n")
+    one.write("vars/env/dev/b.yml", "x: 2\n")
+    one.write("vars/env/a.yml", "x: 3\n")
+    one.write("vars/top.yml", "x: 4\n")
+    ran = one.play(
+        """
+    - {include_vars: {dir: vars}, register: r}
+    - {debug: {msg: "{{ r.ansible_included_var_files | map('basename') | join(' ') }} {{ x }}"}}
+    - {include_vars: {file: "{{ [] }}"}, ignore_errors: true, register: lost}
+    - {assert: {that: "'Could not find file' in lost.message"}}
+"""
+    )
+    assert ran.steps[1].msg == "top.yml a.yml a.yml b.yml 2"
+    assert statuses(ran)[2:] == ["failed", "ok"]
+
+
+def test_lookups_find_files_beside_the_tasks_of_a_role(one: Project) -> None:
+    one.write("roles/r/tasks/main.yml", "- include_tasks: \"{{ lookup('first_found', ['none.yml', 'inner.yml']) }}\"\n")
+    one.write("roles/r/tasks/inner.yml", "- {name: inner, debug: {}}\n")
+    ran = one.play("\n    - {import_role: {name: r}}\n")
+    assert [step.task for step in ran.steps if step.task == "inner"] == ["inner"]
