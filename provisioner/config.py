@@ -141,7 +141,7 @@ class Config:
 
 
 def by_ansible_name(config: Config) -> dict[str, Any]:
-    """Settings by the names that ``lookup('config', NAME)`` knows: that of the environment without ``ANSIBLE_``, also after ``DEFAULT_``."""
+    """Settings as ``lookup('config', NAME)`` knows them: by the variable's name without ``ANSIBLE_``, also after ``DEFAULT_``."""
     found: dict[str, Any] = {}
     for option in fields(Config):
         value = getattr(config, option.name)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from provisioner.cli.output import stdout
+from provisioner.cli.process import process
 from provisioner.cli.stage import Stage
 from provisioner.engine.options import Options
-from provisioner.engine.selection import selected
-from provisioner.playbook.model import Play
+from provisioner.engine.selection import selected, tag_set
+from provisioner.errors import ProvisionError
+from provisioner.playbook.arguments import has_template
+from provisioner.playbook.model import Play, Task
 from provisioner.project.preflight import literal_hosts, tasks_of
 from provisioner.report.summary import label_of
 from provisioner.report.text import Paper, clean, one_line, plural
+from provisioner.templating.variables import Layer, Level, Scope
 
 
 def list_or_check(stage: Stage, named: Sequence[str]) -> int:
@@ -31,7 +36,7 @@ def list_or_check(stage: Stage, named: Sequence[str]) -> int:
             if choices.list_hosts:
                 _hosts(paper, stage, play, options)
             if choices.list_tasks:
-                _tasks(paper, play, options)
+                _tasks(paper, stage, play, options)
             if choices.list_tags:
                 tags = sorted({tag for _, _, tags in tasks_of(play) for tag in tags})
                 paper.line(f"    tags: {', '.join(map(clean, tags)) or 'none'}")
@@ -51,10 +56,32 @@ def _hosts(paper: Paper, stage: Stage, play: Play, options: Options) -> None:
     paper.lines(f"      {clean(host)}" for host in hosts)
 
 
-def _tasks(paper: Paper, play: Play, options: Options) -> None:
-    for task, role, tags in tasks_of(play):
+def _tasks(paper: Paper, stage: Stage, play: Play, options: Options) -> None:
+    """As ``ansible-playbook`` lists them, so that what reads its lists reads ours; -vv adds where each task stands."""
+    for task, role, written in tasks_of(play):
+        tags = _known_tags(stage, play, task, written)
         if not selected(tags, options.tags, options.skip_tags):
             continue
         label = label_of(role.name if role else None, task.label)
-        shown = f"  [{', '.join(sorted(map(clean, tags)))}]" if tags else ""
-        paper.line(f"      {label}{paper.paint(shown, 'skipped')}{paper.paint(f'  {clean(str(task.span))}', 'dim')}")
+        place = paper.paint(f"  {clean(str(task.span))}", "dim") if process.verbosity > 1 else ""
+        shown = f"  TAGS: [{', '.join(sorted(map(clean, tags)))}]"
+        paper.line(f"      {label}{paper.paint(shown, 'skipped')}{place}")
+
+
+def _known_tags(stage: Stage, play: Play, task: Task, written: frozenset[str]) -> frozenset[str]:
+    """Tags that are templates, as far as the play's own variables tell them."""
+    if not any(has_template(tag) for tag in written):
+        return written
+    layers = [
+        Layer(Level.PLAY_VARS, play.directives.vars, "play"),
+        Layer(Level.TASK_VARS, task.directives.vars, "task"),
+        Layer(Level.EXTRA, stage.session.extra_vars, "-e on the command line"),
+    ]
+    templar = stage.session.templar(Scope(layers))
+    found: list[Any] = []
+    for tag in written:
+        try:
+            found.append(templar.render(tag))
+        except ProvisionError:
+            found.append(tag)  # it needs what only a run knows
+    return tag_set(found)

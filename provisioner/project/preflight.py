@@ -11,7 +11,7 @@ from typing import Any
 
 from provisioner.diagnostics import Diagnostics, did_you_mean
 from provisioner.engine.options import Options
-from provisioner.engine.selection import starts_at, tag_set
+from provisioner.engine.selection import selected, starts_at, tag_set
 from provisioner.inventory import Inventory
 from provisioner.playbook.model import Block, Entry, Play, Playbook, RoleSource, Task
 
@@ -136,9 +136,13 @@ def _check_tags(playbooks: Sequence[Playbook], options: Options, found: Diagnost
                 known |= tag_set((task.args.get("apply") or {}).get("tags", ())) if isinstance(task.args.get("apply"), dict) else set()
     if any("{{" in tag for tag in known):
         return
-    add = found.warning if _is_open(playbooks) else found.error
+    runs = any(
+        selected(tags, options.tags, options.skip_tags) for book in playbooks for play in book.plays for _, _, tags in tasks_of(play)
+    )
     for option, tag in wanted:
         if tag not in known:
+            # Where other tasks run all the same, such as those that always do, the tag may be meant for another playbook.
+            add = found.warning if _is_open(playbooks) or (option == "--tags" and runs) else found.error
             names = ", ".join(sorted(known - SPECIAL_TAGS)[:12])
             add(
                 f"{option} {tag}: no task has this tag",

@@ -108,7 +108,7 @@ class Templar:
                 return False
         return True if unknown is None else unknown
 
-    def conditions(self, text: str, span: Span | None = None) -> list[Any] | None:
+    def condition_list(self, text: str, span: Span | None = None) -> list[Any] | None:
         """The list of conditions that a template stands for, for ``evaluate``; None where it gives no list."""
         try:
             return conditions.conditions_of(text, self._evaluation(), span)

@@ -168,7 +168,7 @@ def test_listings_touch_nothing(project: Project) -> None:
     said = project("apply", "inventory.yml", "--list-hosts", "--list-tasks", "--list-tags")
     assert said.code == 0
     assert "1 host:\n      here\n" in said.out
-    assert "      banner  [late, text]" in said.out
+    assert "      banner  TAGS: [late, text]\n" in said.out
     assert "tags: late, text" in said.out
     assert project("apply", "inventory.yml", "--syntax-check").out.endswith("1 playbook, 1 play: no problems found\n")
     assert not project.path("out").exists()

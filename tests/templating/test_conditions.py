@@ -120,7 +120,7 @@ def test_what_a_variable_gives_is_no_condition_unless_a_person_wrote_it() -> Non
     subject = templar({"outer": "{{ said }}", "checks": ["1 == 1"], "indirect": "{{ checks }}"}, {"said": "1 == 1", "several": ["1 == 1"]})
     with pytest.raises(InputError, match="gives the text '1 == 1'"):
         subject.evaluate("{{ outer }}")
-    assert subject.conditions("{{ indirect }}") == ["1 == 1"]
-    assert subject.evaluate(subject.conditions("{{ indirect }}")) is True
+    assert subject.condition_list("{{ indirect }}") == ["1 == 1"]
+    assert subject.evaluate(subject.condition_list("{{ indirect }}")) is True
     with pytest.raises(InputError, match="gives the text '1 == 1'"):
-        subject.evaluate(subject.conditions("{{ several }}"))
+        subject.evaluate(subject.condition_list("{{ several }}"))

@@ -58,7 +58,7 @@ def assert_(call: Call) -> Outcome:
     quiet = as_bool(call.given("quiet"), "quiet")
     templar = call.scope.templar
     if isinstance(conditions, str) and "{{" in conditions:
-        conditions = templar.conditions(conditions, call.task.span_of("args", "that")) or conditions
+        conditions = templar.condition_list(conditions, call.task.span_of("args", "that")) or conditions
     listed = conditions if isinstance(conditions, (list, tuple)) else [conditions]
     unknown: Unknown | None = None
     for condition in listed:
