@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from .declare import Params, option
+from .faults import UnknownReading
+from .wire import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +56,10 @@ def _flags(node: Node, path: str, asked: str) -> str:
 
 def described(node: Node, path: str, key: str = "path") -> dict[str, Any]:
     """Ansible's return values about a path: mode, owner, group, uid, gid, size, state."""
-    state = node.files.lstat(path)
+    try:
+        state = node.files.lstat(path)
+    except UnknownReading as unknown:
+        return {key: path, "state": Unknown(unknown.because)}
     if state is None:
         return {key: path, "state": "absent"}
     kinds = {"link": "link", "directory": "directory", "file": "file"}

@@ -58,6 +58,13 @@ class Files:
         """What the path leads to, links followed, or None."""
         return self._node.reader.lstat(self._node.reader.resolve(path))
 
+    def known(self, path: str, *, follow: bool = True) -> FileState | None:
+        """What the path leads to (or is itself), where that is known; None when it is absent or a pending step decides it."""
+        try:
+            return self.stat(path) if follow else self.lstat(path)
+        except UnknownReading:
+            return None
+
     def resolve(self, path: str) -> str:
         """The path with every link followed."""
         return self._node.reader.resolve(path)

@@ -122,7 +122,10 @@ class Session:
         except Fail as fault:
             result = {"failed": True, "msg": fault.msg, **fault.result}
         except UnknownReading as missing:
-            deferred = missing.because
+            if module.reads_only:
+                unknown = missing.because
+            else:
+                deferred = missing.because
         except ResultUnknown as missing:
             unknown = missing.because
         except TimedOut as late:
@@ -170,7 +173,8 @@ class Session:
         overlay = self._overlay
         if not because or overlay is None or step.get("quiet"):
             return
-        named = f"the deferred step {step.get('name') or step['module']} ({because})"
+        # Only the first cause is of use to a reader, not the chain of steps that could not be decided because of it.
+        named = because if because.startswith("the deferred step ") else f"the deferred step {step['module']} ({because})"
         try:
             resources = find_module(step["module"]).resource
         except ImportError:

@@ -45,7 +45,7 @@ def run(node: Node, p: Params) -> dict[str, Any]:
 
 def _inside(node: Node, dest: str, written: str, name: str) -> str:
     """The file dest means: itself, or the source's name inside it when it is a directory."""
-    state = node.files.stat(dest)
+    state = node.files.known(dest)
     if state is not None and state.kind == "directory":
         if not name:
             node.fail(f"{dest} is a directory, and content without a name cannot go into it", dest=dest)
@@ -57,7 +57,7 @@ def _inside(node: Node, dest: str, written: str, name: str) -> str:
 
 
 def _put(node: Node, p: Params, content: Content, dest: str, mode: str | int | None) -> dict[str, Any]:
-    link = node.files.lstat(dest)
+    link = node.files.known(dest, follow=False)
     if link is not None and link.kind == "link" and not p.follow:
         # Without follow the link itself gives way to a file.
         target = node.files.stat(dest)

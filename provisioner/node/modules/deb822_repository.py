@@ -125,7 +125,7 @@ def _trusted(node: Node, p: Deb822Params, slug: str) -> bytes | None:
     if not p.signed_by_fingerprint:
         return None
     for path in (f"{KEYRINGS}/{slug}.asc", f"{KEYRINGS}/{slug}.gpg"):
-        if node.files.exists(path):
+        if node.files.known(path) is not None:
             data = node.files.read(path)
             if _bare(p.signed_by_fingerprint) in _fingerprints(data):
                 return data

@@ -51,5 +51,6 @@ MODULE = Module(
     summary="A file from the node to the controller.",
     params=FetchParams,
     run=run,
+    reads_only=True,
     examples="- fetch: {src: /var/log/nvidia-installer.log, dest: logs/}\n",
 )

@@ -7,6 +7,7 @@ import time
 
 from ..attributes import FileAttributes, described, ensure_labels
 from ..declare import Module, option, required_if
+from ..faults import UnknownReading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,11 @@ class Params(FileAttributes):
 def run(node: Node, p: Params) -> dict[str, Any]:
     """Bring the path to its state."""
     path = node.files.expand(p.path)
-    now = node.files.lstat(path)
+    unknown = False
+    try:
+        now = node.files.lstat(path)
+    except UnknownReading:
+        now, unknown = None, True
     state = p.state or _default_state(now, p)
     if state == "absent":
         node.files.absent(path)
@@ -52,13 +57,13 @@ def run(node: Node, p: Params) -> dict[str, Any]:
     elif state == "touch":
         _touch(node, p, path)
     else:
-        if now is None:
+        if now is None and not unknown:
             node.fail(
                 f"{path} does not exist; state: touch creates an empty file, copy and template make one with content",
                 path=path,
                 state="absent",
             )
-        kind = node.files.stat(path) if p.follow else now
+        kind = node.files.known(path) if p.follow else now
         if kind is not None and kind.kind == "directory" and p.state == "file":
             node.fail(f"{path} is a directory, and state: file wants a file", path=path, state="directory")
         node.files.attributes(path, mode=p.mode, owner=p.owner, group=p.group, follow=p.follow)
@@ -88,13 +93,20 @@ def _link(node: Node, p: Params, path: str, *, hard: bool) -> None:
         node.files.hard_link(path, node.files.expand(target), force=p.force)
     else:
         full = target if target.startswith("/") else os.path.join(os.path.dirname(path), target)
-        if not p.force and not node.files.exists(full):
+        if not p.force and not _may_exist(node, full):
             node.fail(f"{target}, to which {path} shall point, does not exist; force: true makes the link anyway", path=path, src=target)
         node.files.link(path, target, force=p.force)
     if not hard and not p.follow:
         node.files.attributes(path, owner=p.owner, group=p.group, follow=False)
-    elif node.files.exists(node.files.resolve(path)):
+    elif node.files.known(path) is not None:
         node.files.attributes(path, mode=p.mode, owner=p.owner, group=p.group)
+
+
+def _may_exist(node: Node, path: str) -> bool:
+    try:
+        return node.files.exists(path)
+    except UnknownReading:
+        return True
 
 
 def _recurse(node: Node, p: Params, path: str) -> None:

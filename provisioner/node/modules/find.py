@@ -185,5 +185,6 @@ MODULE = Module(
     summary="Files by name, age, size, kind or content.",
     params=FindParams,
     run=run,
+    reads_only=True,
     examples="- find: {paths: /var/log, patterns: '*.gz', age: 30d, recurse: true}\n  register: old\n",
 )

@@ -61,5 +61,6 @@ MODULE = Module(
     summary="Entries of the system's databases, as facts.",
     params=GetentParams,
     run=run,
+    reads_only=True,
     examples="- getent: {database: passwd, key: root}\n",
 )

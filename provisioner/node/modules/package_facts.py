@@ -54,5 +54,6 @@ MODULE = Module(
     summary="Installed packages, as facts.",
     params=PackageFactsParams,
     run=run,
+    reads_only=True,
     examples="- package_facts:\n",
 )

@@ -41,5 +41,6 @@ MODULE = Module(
     summary="Services and their states, as facts.",
     params=ServiceFactsParams,
     run=run,
+    reads_only=True,
     examples="- service_facts:\n",
 )

@@ -53,6 +53,7 @@ MODULE = Module(
     summary="Facts about the node.",
     params=SetupParams,
     run=run,
+    reads_only=True,
     aliases=("gather_facts",),
     examples="- setup: {gather_subset: ['!all', network]}\n",
 )

@@ -30,5 +30,6 @@ MODULE = Module(
     summary="The content of a file on the node, as base64.",
     params=SlurpParams,
     run=run,
+    reads_only=True,
     examples="- slurp: {src: /proc/mounts}\n  register: mounts\n",
 )

@@ -166,6 +166,7 @@ MODULE = Module(
     summary="What is at a path: kind, permissions, ownership, times, checksum.",
     params=StatParams,
     run=run,
+    reads_only=True,
     examples="""
 - stat: {path: /proc/driver/nvidia/version}
   register: driver
