@@ -211,7 +211,8 @@ class Scopes:
         for role in walk.roles.public:
             layers += role_layers(role, params=False)
         layers += place_layers(inherited)
-        layers.append(play.magic(walk))
+        paths = search_paths(play, inherited)
+        layers += [play.magic(walk), Layer(Level.MAGIC, {"ansible_search_path": list(map(str, paths))}, "magic")]
         scope = table.Scope(
             layers,
             host=name,
@@ -223,7 +224,7 @@ class Scopes:
         )
         if walk.overlay:
             scope = scope.plus(walk.overlay, origin="loop of the include")
-        return Scope(run.expressions, scope, search_paths(play, inherited))
+        return Scope(run.expressions, scope, paths)
 
     def base(self, host: HostState) -> tuple[Layer, ...]:
         """What does not depend on the place: inventory, what was learnt, the play, extra variables."""

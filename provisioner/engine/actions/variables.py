@@ -65,7 +65,7 @@ def _included(call: Call) -> Outcome:
     values: dict[str, Any] = {}
     for path in files:
         read, _ = call.run.loader.files.variables(path)
-        values = _merged(values, read) if call.given("hash_behaviour") == "merge" else {**values, **read}
+        values = {**values, **read}
     if name is not None:
         values = {str(name): values}
     if call.given("hash_behaviour") == "merge":
