@@ -111,6 +111,7 @@ def _clear_host_errors(at: Here) -> None:
         return
     if at.walk.play.meets:
         at.walk.play.clocks.meet(at.walk.host.name, (*at.place, 0, 2))
+    at.walk.forgiven = True
     at.walk.run.forgive()
 
 

@@ -49,6 +49,8 @@ class HostWalk:
         self.overlay: dict[str, Any] = {}
         """Loop variables of the includes around this place."""
         self.loop_origins: dict[str, str] = {}
+        self.forgiven = False
+        """Whether ``clear_host_errors`` was met, which a block that failed asks after its ``always``."""
         self._rescuers = 0
         self._files_wait = False
         self._targets: dict[str, Target] = {}
@@ -191,8 +193,9 @@ class HostWalk:
             failed_task = {"name": failure.task.name or "", "action": failure.task.action, "args": dict(failure.task.args)}
             self.host.assign_all({"ansible_failed_task": failed_task, "ansible_failed_result": dict(failure.result)})
             failure = self._part(block.rescue, inherited, (*place, 2))
+        self.forgiven = False
         always = self._part(block.always, inherited, (*place, 3))
-        failure = always or failure
+        failure = always or (None if self.forgiven else failure)
         if failure is not None:
             raise failure
 

@@ -117,7 +117,7 @@ def _variable(keyword: Keyword, value: Any, report: Reporter) -> str | None:
         return text
     why = "names are letters, digits and _, and do not start with a digit"
     place = report.value_at(keyword.name)
-    report.error(f"{keyword.name}: {shown(value)} is no variable name", place, why=why, code="variable-name")
+    report.error(f"{keyword.name}: Invalid variable name {shown(value)}", place, why=why, code="variable-name")
     return None
 
 

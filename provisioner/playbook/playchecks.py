@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from provisioner.diagnostics import did_you_mean
+from provisioner.diagnostics import Diagnostics, did_you_mean
 from provisioner.playbook.arguments import RAW, has_template
 from provisioner.playbook.files import first_file, missing, task_file_candidates
 from provisioner.playbook.model import Block, Entry, Play, Role, Task, walk
@@ -82,14 +83,35 @@ def _follow_tasks(task: Task, scope: Scope, loader: Loader, reached: Reached, se
         return
     seen.add(key)
     inner = replace(scope, sure=scope.sure and not _doubtful(task)).entering(str(path))
-    document = loader.files.document(path)
     what = "handlers" if scope.handlers else "tasks"
     remembered = ("tasks", str(path), id(scope.role), scope.handlers, inner.sure, inner.tolerated, str(scope.folder), str(scope.defaults))
-    entries = loader.once(remembered, lambda: loader.tasks.entries(document.data, document.places, inner, what))
+
+    def load() -> tuple[Entry, ...]:
+        document = loader.files.document(path)
+        return loader.tasks.entries(document.data, document.places, inner, what)
+
+    with _doubts(loader, not inner.sure):
+        entries = loader.once(remembered, load)
     reached.entries += entries
     if scope.handlers:
         reached.handlers += entries
     _clobbered(task, entries, loader)
+
+
+@contextmanager
+def _doubts(loader: Loader, doubtful: bool) -> Iterator[None]:
+    """What is wrong with a file that may never be included does not keep the run from starting."""
+    outer = loader.context.diagnostics
+    if not doubtful:
+        yield
+        return
+    mine = loader.context.diagnostics = Diagnostics()
+    try:
+        yield
+    finally:
+        loader.context.diagnostics = outer
+        for item in mine:
+            outer.add(item if item.severity != "error" else replace(item, severity="warning"))
 
 
 def _follow_role(task: Task, scope: Scope, loader: Loader, reached: Reached, seen: set[tuple[Any, ...]]) -> None:

@@ -68,6 +68,8 @@ class TaskReader:
             entry = self.entry(item, report.within(index), scope)
             if entry is not None:
                 found.append(entry)
+                if _ends_all(entry):
+                    scope = scope.inside(doubtful=True)
         return tuple(found)
 
     def entry(self, data: Any, report: Reporter, scope: Scope) -> Entry | None:
@@ -239,6 +241,13 @@ class TaskReader:
             spans=TaskSpans(report.file, report.place, action.key),
             role=scope.role,
         )
+
+
+def _ends_all(entry: Entry) -> bool:
+    """Whether what stands behind this entry is never reached: an unconditional ``fail`` or ``meta: end_play``."""
+    if not isinstance(entry, Task) or entry.directives.when or entry.failed_when is not None or _copes(entry.directives.ignore_errors):
+        return False
+    return entry.action == "fail" or (entry.action == "meta" and entry.args.get("_raw_params") == "end_play")
 
 
 def _copes(ignore_errors: Any) -> bool:

@@ -96,3 +96,21 @@ def test_lookups_find_files_beside_the_tasks_of_a_role(one: Project) -> None:
     one.write("roles/r/tasks/inner.yml", "- {name: inner, debug: {}}\n")
     ran = one.play("\n    - {import_role: {name: r}}\n")
     assert [step.task for step in ran.steps if step.task == "inner"] == ["inner"]
+
+
+def test_a_failure_that_always_clears_does_not_end_the_play(one: Project) -> None:
+    ran = one.play(
+        """
+    - block: [{fail: {}}]
+      always: [{meta: clear_host_errors}]
+    - {name: after, debug: {}}
+"""
+    )
+    assert [(step.task, step.status) for step in ran.steps] == [("fail", "failed"), ("after", "ok")]
+    assert ran.outcome.exit_code == 0
+
+
+def test_what_stands_behind_an_end_may_be_wrong(one: Project) -> None:
+    one.write("wrong.yml", "no tasks\n")
+    ran = one.play("\n    - {fail: {}}\n    - {include_tasks: wrong.yml}\n")
+    assert statuses(ran) == ["failed"]
