@@ -88,6 +88,7 @@ class Draft:
         self.source = source
         self._groups: dict[str, None] = {}
         self._steps: list[Callable[[], object]] = []
+        self._told = False
 
     def has_group(self, name: str) -> bool:
         """Whether this or an earlier source has the group."""
@@ -97,15 +98,31 @@ class Draft:
         """Declare a group; its name may be changed to a safe one when the settings say so. Raises ``Refusal`` for what is no name."""
         if not isinstance(name, str) or not name:
             raise Refusal(f"a group's name must be text, not {name!r}; put it in quotes", span)
-        if self.source.context.group_names in ("always", "silently"):
-            name = safe_group_name(name)
+        if _UNSAFE.search(name):
+            self._unsafe_name(name, span)
+        name = self._named(name)
         if name not in self._groups:
             self._groups[name] = None
             self._steps.append(lambda: self.inventory.add_group(name))
         return name
 
+    def _named(self, group: str) -> str:
+        return safe_group_name(group) if self.source.context.group_names in ("always", "silently") else group
+
+    def _unsafe_name(self, name: str, span: Span | None) -> None:
+        """Say once a source what becomes of names that could not be names of variables, unless the settings ask for silence."""
+        what = {"never": "but not replaced", "always": "and automatically replaced"}.get(self.source.context.group_names)
+        if what is not None and not self._told:
+            self._told = True
+            why = f"{name!r} is no name of a variable; the setting force_valid_group_names says what is done"
+            help_ = "use letters, digits and _, or set it to 'ignore'"
+            self.source.warnings.warning(
+                f"Invalid characters were found in group names {what}", span or self.source.span(), why=why, help=help_, code="group-name"
+            )
+
     def child(self, parent: str, child: str, span: Span | None = None) -> None:
         """Put a declared group below another."""
+        parent, child = self._named(parent), self._named(child)
         self._steps.append(lambda: self.inventory.add_child(parent, child, span=span))
 
     def host(
@@ -121,7 +138,7 @@ class Draft:
         if port is not None:
             values = {"ansible_port": port, **values}
         label_secrets(values)
-        groups = () if group is None else (group,)
+        groups = () if group is None else (self._named(group),)
         origin = self.source.name
         self._steps.append(
             lambda: self.inventory.add_host(name, groups, values, origin=origin, spans=spans, inventory_file=self._inventory_file)
@@ -130,6 +147,7 @@ class Draft:
     def variables(self, group: str, values: Mapping[str, Any], spans: Mapping[str, Span] = _NOTHING) -> None:
         """Give a declared group variables."""
         label_secrets(values)
+        group = self._named(group)
         source = VarsSource(GROUP_VARS, values, self.source.name, spans, f"group {group}")
         self._steps.append(lambda: self.inventory.add_group_variables(group, source))
 

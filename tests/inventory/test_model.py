@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from provisioner.errors import InputError
-from provisioner.inventory import LEVELS, Inventory, VarsFiles, combine, load
+from provisioner.inventory import LEVELS, Inventory, Options, VarsFiles, combine, load
 from tests.inventory.tree import plant
 
 
@@ -172,3 +173,20 @@ def test_threads_may_add_while_others_look() -> None:
         thread.join()
     assert failures == []
     assert len(inventory.match("all")) == 200
+
+
+@pytest.mark.parametrize(
+    ("names", "group", "said"),
+    [
+        ("never", "web-1", "but not replaced"),
+        ("always", "web_1", "and automatically replaced"),
+        ("ignore", "web-1", ""),
+        ("silently", "web_1", ""),
+    ],
+)
+def test_group_names_that_are_no_names_of_variables(tmp_path: Path, names: Any, group: str, said: str) -> None:
+    source = tmp_path / "hosts"
+    source.write_text("[web-1]\na\n[web-1:vars]\nx=1\n[top:children]\nweb-1\n")
+    inventory = load([source], options=Options(group_names=names))
+    assert inventory.group_hosts(group) == inventory.group_hosts("top") == ["a"]
+    assert [item.message for item in inventory.warnings] == ([f"Invalid characters were found in group names {said}"] if said else [])
