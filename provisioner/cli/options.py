@@ -123,7 +123,7 @@ CONNECTION: tuple[Decorator, ...] = (
 )
 RUNNING: tuple[Decorator, ...] = (
     click.option("--force-handlers", is_flag=True, help="Run notified handlers also on hosts where a task failed."),
-    click.option("--flush-cache", is_flag=True, help="Gather facts anew: always so here, nothing is kept between runs."),
+    click.option("--flush-cache", is_flag=True, help="Forget what fact_caching keeps of the hosts."),
 )
 DIFF: tuple[Decorator, ...] = (click.option("-D", "--diff", is_flag=True, help="Show what changes inside files."),)
 TARGETING = GENERAL + INVENTORY + VARIABLES + CONNECTION

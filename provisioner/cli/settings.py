@@ -12,6 +12,7 @@ from provisioner.cli.process import process
 from provisioner.cli.questions import answer
 from provisioner.config import Config
 from provisioner.diagnostics import did_you_mean
+from provisioner.engine.factcache import DAY, FactCache
 from provisioner.engine.options import BECOME_METHODS, DEFAULT_FORKS, Options
 from provisioner.engine.targets import CONNECTIONS
 from provisioner.errors import UsageError
@@ -38,6 +39,8 @@ def engine_options(choices: Choices, config: Config, extra_vars: Mapping[str, An
         start_at_task=choices.start_at_task,
         force_handlers=choices.force_handlers or config.force_handlers,
         gather=config.gathering,
+        facts=_fact_cache(config),
+        flush_facts=choices.flush_cache,
         any_errors_fatal=config.any_errors_fatal,
         connection=CONNECTIONS[connection],
         remote_user=choices.user or config.remote_user,
@@ -65,6 +68,21 @@ def limit(choices: Choices) -> str | None:
     if not choices.limit:
         return None
     return ("," if any("," in text for text in choices.limit) else ":").join(choices.limit)
+
+
+def _fact_cache(config: Config) -> FactCache | None:
+    """Where facts are kept between runs; raises ``UsageError`` for kinds of caches that are none of ours."""
+    kind = (config.fact_caching or "memory").removeprefix("ansible.builtin.")
+    if kind == "memory":
+        return None
+    if kind != "jsonfile":
+        place = config.origin("fact_caching")
+        raise UsageError(f"fact_caching {kind} is not supported ({place})", help="use jsonfile, or memory to keep nothing")
+    if not config.fact_caching_connection:
+        raise UsageError("fact_caching jsonfile needs a folder", help="set fact_caching_connection, e.g. ~/.cache/provision/facts")
+    folder = Path(config.fact_caching_connection).expanduser()
+    timeout = DAY if config.fact_caching_timeout is None else float(config.fact_caching_timeout)
+    return FactCache(folder, config.fact_caching_prefix or "", timeout)
 
 
 def _words(texts: tuple[str, ...]) -> tuple[str, ...]:

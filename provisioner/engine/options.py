@@ -7,6 +7,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from provisioner.engine.factcache import FactCache
 from provisioner.ports import Mode
 from provisioner.values import Secrets
 
@@ -30,6 +31,8 @@ class Options:
     stop_after      seconds that hosts may take to stop after an interrupt
     ask             answers a ``vars_prompt`` entry
     gather          "implicit" (plays gather facts unless they say no), "explicit" or "smart" (once a host and run)
+    facts           keeps facts between runs; None keeps nothing
+    flush_facts     forget what is kept of the hosts first
     run_once        "first" (as Ansible: the first host decides) or "any" (the first host whose condition holds)
     """
 
@@ -44,6 +47,8 @@ class Options:
     start_at_task: str | None = None
     force_handlers: bool = False
     gather: str = "implicit"
+    facts: FactCache | None = None
+    flush_facts: bool = False
     run_once: str = "first"
     any_errors_fatal: bool = False
     verbosity: int = 0

@@ -160,6 +160,7 @@ class Run:
     def _end(self) -> None:
         try:
             self.agents.close()
+            self._keep_facts()
         finally:
             if self._executor is not None:
                 self._executor[1].shutdown(wait=not self.interrupted, cancel_futures=True)
@@ -232,9 +233,29 @@ class Run:
         """The state of a host."""
         state = self._hosts.get(name)
         if state is None:
+            made = HostState(name, started=self.options.start_at_task is None)
+            self._recall(made)
             with self._lock:
-                state = self._hosts.setdefault(name, HostState(name, started=self.options.start_at_task is None))
+                state = self._hosts.setdefault(name, made)
         return state
+
+    def _recall(self, state: HostState) -> None:
+        """What an earlier run kept of a host's facts."""
+        cache = self.options.facts
+        if cache is not None and not self.options.flush_facts:
+            kept = cache.load(state.name)
+            state.learn(kept)
+            state.gathered = bool(kept.get("module_setup"))
+
+    def _keep_facts(self) -> None:
+        cache = self.options.facts
+        if cache is None or self.options.planning:
+            return
+        for name, state in self._hosts.items():
+            if state.injected:
+                cache.save(name, state.injected)
+            else:
+                cache.forget(name)
 
     @property
     def inventory_version(self) -> int:
