@@ -29,7 +29,8 @@ def document(lab: Lab, fingerprints: dict[str, str]) -> dict[str, Any]:
                 "ansible_ssh_common_args": f"-o UserKnownHostsFile={lab.known_hosts}",
                 "ansible_python_interpreter": "/usr/bin/python3",
                 "gpu_mirror": lab.repository.rstrip("/"),
-                "lab_fingerprints": fingerprints,
+                "cuda_repository_fingerprint": fingerprints["cuda"],
+                "nvidia_container_toolkit_fingerprint": fingerprints["libnvidia-container"],
             },
         }
     }

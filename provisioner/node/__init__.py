@@ -6,11 +6,13 @@ evaluated on a node.
 """
 
 APART = (
+    "attributes",
     "archives",
     "download",
     "facts",
     "gittool",
     "ini",
+    "invocation",
     "managers",
     "modules",
     "openpgp",

@@ -45,7 +45,7 @@ LIBRARIES: dict[str, set[str]] = {
     "plan": {"cryptography"},
     "report": {"rich"},
     "schema": {"jsonschema"},
-    "templating": {"jinja2", "markupsafe", "yaml", "packaging", "bcrypt"},
+    "templating": {"jinja2", "markupsafe", "yaml", "packaging", "bcrypt", "jmespath"},
     "transport": {"fabric", "paramiko"},
     "vault": {"cryptography"},
     "verify": {"pytest", "testinfra"},
