@@ -103,7 +103,7 @@ class Accounts:
     @staticmethod
     def _same_field(state: UserState, key: str, value: Any) -> bool:
         if key == "groups":
-            return set(value) == set(state.groups) - {state.group}
+            return set(value) - {state.group} == set(state.groups) - {state.group}
         if key == "append_groups":
             return set(value) <= {*state.groups, state.group}
         if key == "group":

@@ -13,7 +13,8 @@ from __future__ import annotations
 from .changes import Change
 from .faults import ResultUnknown, UnknownReading
 from .overlay_files import OverlayFiles
-from .overlay_system import RUNTIME_PLACES, OverlaySystem
+from .overlay_system import OverlaySystem
+from .overlay_units import RUNTIME_PLACES, OverlayUnits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ PATH_KINDS = {
 }
 
 
-class Overlay(OverlayFiles, OverlaySystem):
+class Overlay(OverlayFiles, OverlaySystem, OverlayUnits):
     """Copy-on-write over ``base``. ``tainted`` collects, per step, the reason why a reading may have moved; the session resets it."""
 
     def __init__(self, base: Reader) -> None:
@@ -51,6 +52,7 @@ class Overlay(OverlayFiles, OverlaySystem):
         self.count = 0
         self._start_files()
         self._start_system()
+        self._start_units()
 
     def fork(self) -> Self:
         """A copy that can be changed without changing this one."""

@@ -1,18 +1,19 @@
-"""The foreseen system beside the file tree: accounts, packages, units and keyed values."""
+"""The foreseen system beside the file tree: accounts, packages and keyed values."""
 
 from __future__ import annotations
 
 import os
 
 from .faults import Fail, UnknownReading
+from .overlay_units import UNIT_FOLDERS
 from .packages import bare_name
-from .readings import GroupState, PackageState, UnitState, UserState
+from .readings import GroupState, PackageState, UserState
 from .wire import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, Callable
 
     from .changes import (
         Change,
@@ -20,27 +21,15 @@ if TYPE_CHECKING:
         PutGroup,
         PutUser,
         RefreshIndex,
-        ReloadUnits,
         RemoveGroup,
         RemovePackages,
         RemoveUser,
-        RequestUnit,
-        SetUnit,
         SetValue,
     )
     from .content import Content
     from .ports import Reader
     from .readings import FileState
 
-UNIT_FOLDERS = (
-    "/etc/systemd/system",
-    "/run/systemd/system",
-    "/usr/local/lib/systemd/system",
-    "/usr/lib/systemd/system",
-    "/lib/systemd/system",
-)
-# A service that starts makes sockets, state and devices; it does not write configuration.
-RUNTIME_PLACES = ("/run/", "/var/", "/tmp/", "/dev/", "/proc/", "/sys/")
 REMOVALS = ("remove", "purge", "autoremove")
 SOLVER_PLACES = ("/etc/apt/", "/etc/yum.repos.d/", "/etc/dnf/", "/var/lib/apt/")
 
@@ -48,10 +37,17 @@ SOLVER_PLACES = ("/etc/apt/", "/etc/yum.repos.d/", "/etc/dnf/", "/var/lib/apt/")
 class Foreseen(dict):  # type: ignore[type-arg]
     """A table of names in which a name that is absent, or may be altered, raises ``UnknownReading`` when it is asked for."""
 
-    def __init__(self, entries: dict[str, Any], unknown: dict[str, str], pending: str | None) -> None:
+    def __init__(self, entries: dict[str, Any], unknown: dict[str, str], pending: str | None, taint: Callable[[str], None]) -> None:
         super().__init__(entries)
         self._unknown = unknown
         self._pending = pending
+        self._taint = taint
+
+    def values(self) -> Any:
+        """All that are known; what is decided on their being all is not certain while more may come."""
+        if self._pending:
+            self._taint(self._pending)
+        return super().values()
 
     def __contains__(self, name: object) -> bool:
         return self.get(name) is not None
@@ -73,11 +69,13 @@ class OverlaySystem:
         _serial: int
         tainted: str | None
         _entries: dict[str, Any]
+        _units: dict[str, dict[str, bool]]
         _marks: dict[str, tuple[int, str]]
 
         def pending(self, after: int = 0, path: str = "") -> str | None: ...
         def read_base(self) -> None: ...
         def mark_path(self, path: str, because: str) -> None: ...
+        def taint(self, because: str) -> None: ...
         def content(self, path: str) -> Content: ...
         def _look(self, path: str) -> FileState | None: ...
         def _look_quietly(self, path: str) -> FileState | None: ...
@@ -91,8 +89,6 @@ class OverlaySystem:
         self._packages: dict[tuple[str, str], PackageState | None] = {}
         self._requests: dict[str, list[str]] = {}
         self._solver_unknown: dict[str, str] = {}
-        self._units: dict[str, dict[str, bool]] = {}
-        self._reloaded = 0
         self._values: dict[tuple[str, str], Any] = {}
 
     # -- accounts ------------------------------------------------------------------------------------------------------------------
@@ -108,12 +104,15 @@ class OverlaySystem:
     def users(self) -> dict[str, UserState]:
         """See ``ports.Reader.users``."""
         self.read_base()
-        return Foreseen(self.known_users(), self._unknown_of("user"), self.pending())
+        return Foreseen(self.known_users(), self._unknown_of("user"), self.pending(), self._taint)
 
     def groups(self) -> dict[str, GroupState]:
         """See ``ports.Reader.groups``."""
         self.read_base()
-        return Foreseen(self.known_groups(), self._unknown_of("group"), self.pending())
+        return Foreseen(self.known_groups(), self._unknown_of("group"), self.pending(), self._taint)
+
+    def _taint(self, because: str) -> None:
+        self.tainted = because
 
     def _unknown_of(self, kind: str) -> dict[str, str]:
         return {name: because for (known, name), because in self._unknown_names.items() if known == kind}
@@ -136,21 +135,25 @@ class OverlaySystem:
             unsaid: dict[str, Any] = {key: Unknown(because) for key in ("shell", "comment", "password") if key not in given}
             given = {**unsaid, "home": f"/home/{name}", **given}
             old = UserState(name=name)
-        planned = self._groups.get(group)
-        state: UserState = old.evolve(**given, group=group, groups=tuple(dict.fromkeys(groups)), gid=planned.gid if planned else old.gid)
+        state: UserState = old.evolve(**given, group=group, groups=tuple(dict.fromkeys(groups)), gid=self.known_groups()[group].gid)
         self._users[name] = state
-        for member_of in state.groups:
-            known = self.known_groups().get(member_of)
-            if known is not None and name not in known.members:
-                self._groups[member_of] = known.evolve(members=(*known.members, name))
+        self._join(name, state.groups)
         if change.create and change.options.get("create_home", True):
             self.mark_path(str(state.home), because)
+
+    def _join(self, name: str, groups: tuple[str, ...]) -> None:
+        """Make these, and only these, the groups that list the user."""
+        for group, state in self.known_groups().items():
+            if (name in state.members) != (group in groups):
+                others = tuple(member for member in state.members if member != name)
+                self._groups[group] = state.evolve(members=(*others, name) if group in groups else others)
 
     def _fold_remove_user(self, change: RemoveUser) -> None:
         old = self.known_users().get(change.target)
         self._users[change.target] = None
+        self._join(change.target, ())
         own = self.known_groups().get(change.target)
-        if own is not None and not set(own.members) - {change.target}:
+        if own is not None and not own.members and all(user.group != change.target for user in self.known_users().values()):
             self._groups[change.target] = None
         if old is not None and change.purge and isinstance(old.home, str):
             self.mark_path(old.home, f"removing the user {change.target}")
@@ -159,9 +162,15 @@ class OverlaySystem:
         self._unknown_names.pop(("group", change.target), None)
         old = self.known_groups().get(change.target)
         self._groups[change.target] = GroupState(name=change.target, gid=change.gid, members=old.members if old is not None else ())
+        for name, user in self.known_users().items():
+            if user.group == change.target and user.gid != change.gid:
+                self._users[name] = user.evolve(gid=change.gid)
 
     def _fold_remove_group(self, change: RemoveGroup) -> None:
         self._groups[change.target] = None
+        for name, user in self.known_users().items():
+            if change.target in user.groups:
+                self._users[name] = user.evolve(groups=tuple(group for group in user.groups if group != change.target))
 
     # -- packages ------------------------------------------------------------------------------------------------------------------
 
@@ -214,18 +223,30 @@ class OverlaySystem:
             raise UnknownReading(because)
         if verb in REMOVALS:
             return self._solve_removal(manager, verb, request, options)
-        earlier = self._requests.get(manager, [])
+        names = set(map(bare_name, request))
+        earlier = [word for word in self._requests.get(manager, ()) if bare_name(word) not in names]
         try:
             answer = self._base.solve(manager, verb, [*earlier, *request], options)
         except Fail:
-            if not earlier:
-                raise
-            raise UnknownReading(f"installing {', '.join(earlier)}") from None
+            # What fails alone fails for good; what only fails together with earlier requests may yet do.
+            if earlier:
+                self._base.solve(manager, verb, request, options)
+                raise UnknownReading(f"installing {', '.join(earlier)}") from None
+            raise
         install = {}
-        for name, (old, new) in answer["install"].items():
+        wanted = dict(answer["install"])
+        for name in names - set(wanted):
+            # What the solver finds right as it is, an earlier step will have moved away from there.
+            there = self._base.package(manager, name) if self._packages.get((manager, name)) is not None else None
+            if there is not None:
+                wanted[name] = (there.version, there.version)
+        for name, (old, new) in wanted.items():
             planned = self._packages.get((manager, name))
             if planned is not None and planned.version == new:
                 continue
+            if planned is not None and name in names and name not in request and not options.get("allow_downgrade"):
+                # Which of two versions is the newer one only the manager can tell.
+                raise UnknownReading(f"installing {name} {planned.version}")
             install[name] = (planned.version if planned is not None else old, new)
         gone = {name for (known, name), state in self._packages.items() if known == manager and state is None}
         remove = {name: old for name, old in answer["remove"].items() if name not in gone}
@@ -234,6 +255,11 @@ class OverlaySystem:
     def _solve_removal(self, manager: str, verb: str, request: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
         """What a removal takes away: what the solver says of the packages that are there, and those that would have come until then."""
         planned = {name: state for (known, name), state in self._packages.items() if known == manager}
+        names = set(map(bare_name, request))
+        others = [word for word in self._requests.get(manager, ()) if bare_name(word) not in names]
+        if others and ":" not in manager and not self._go_together(manager, others, names, options):
+            # One of the others may need what goes, and would go with it; pip never takes others along.
+            raise UnknownReading(f"installing {', '.join(others)}")
         answer = self._base.solve(manager, verb, [word for word in request if bare_name(word) not in planned], options)
         remove = {name: old for name, old in answer["remove"].items() if planned.get(name, True) is not None}
         for name in map(bare_name, request):
@@ -241,6 +267,17 @@ class OverlaySystem:
             if state is not None:
                 remove[name] = str(state.version)
         return {**answer, "remove": remove}
+
+    def _go_together(self, manager: str, others: list[str], names: set[str], options: dict[str, Any]) -> bool:
+        """Whether what was installed before stays whole without what is now removed: the solver is asked for both at once (``name-``)."""
+        if manager == "dnf":
+            return False
+        try:
+            answer = self._base.solve(manager, "install", [*others, *(f"{name}-" for name in sorted(names))], options)
+        except Fail:
+            return False
+        planned = {name for (known, name), state in self._packages.items() if known == manager and state is not None}
+        return planned - names <= set(answer["install"]) and not planned & set(answer["remove"])
 
     def _fold_install_packages(self, change: InstallPackages) -> None:
         because = f"installing {change.target}"
@@ -253,6 +290,10 @@ class OverlaySystem:
         if after is None or any(isinstance(version, Unknown) for version in after.values()):
             self._solver_unknown[f"{change.manager} set"] = because
             self._solver_unknown[change.manager] = because
+            if change.options.get("allow_remove"):
+                # Others may go, and all that they brought.
+                self._unknown_names[(f"packages of {change.manager}", "")] = because
+                self.taint(because)
             for word in change.request:
                 self._unknown_names[("package", bare_name(word))] = because
             return
@@ -260,6 +301,8 @@ class OverlaySystem:
             state = None if version is None else PackageState(name=name, version=str(version))
             self._packages[(change.manager, name)] = state
             self._unknown_names.pop(("package", name), None)
+            if state is None:
+                self._forget_files_of(change.manager, name, because)
 
     def _fold_remove_packages(self, change: RemovePackages) -> None:
         because = f"removing {change.target}"
@@ -270,20 +313,31 @@ class OverlaySystem:
                 self._packages[(change.manager, name)] = None
             else:
                 self._unknown_names[("package", name)] = because
-            self._forget_files_of(name, because)
+            self._forget_files_of(change.manager, name, because)
 
-    def _forget_files_of(self, package: str, because: str) -> None:
+    def _forget_files_of(self, manager: str, package: str, because: str) -> None:
         """What a package brought goes with it: its files, and the units among them, are not known any more."""
-        try:
-            listed = self._base.content(f"/var/lib/dpkg/info/{package}.list").bytes().decode("utf-8", "surrogateescape")
-        except OSError:
-            return
-        for path in listed.splitlines():
+        listed = self._files_of(manager, package)
+        if listed is None:
+            self.taint(because)
+        for path in listed or ():
             state = self._look_quietly(path) if path.startswith("/") else None
             if state is not None and state.kind != "directory":
                 self.mark_path(path, because)
                 if os.path.dirname(path) in UNIT_FOLDERS:
                     self._unknown_names[("unit", os.path.basename(path))] = because
+
+    def _files_of(self, manager: str, package: str) -> list[str] | None:
+        """The files of an installed package; None where that is not known."""
+        if self._base.package(manager, package) is None:
+            return []
+        for name in (package, f"{package}:{self._base.package(manager, package).arch}"):  # type: ignore[union-attr]
+            try:
+                data = self._base.content(f"/var/lib/dpkg/info/{name}.list").bytes()
+            except OSError:
+                continue
+            return data.decode("utf-8", "surrogateescape").splitlines()
+        return None
 
     def _fold_refresh_index(self, change: RefreshIndex) -> None:
         self._solver_unknown[change.manager] = "refreshing the package index"
@@ -294,90 +348,6 @@ class OverlaySystem:
         self._solver_unknown[manager] = self._solver_unknown[f"{manager} set"] = because
         for word in getattr(change, "request", ()):
             self._unknown_names[("package", bare_name(word))] = because
-
-    # -- units ---------------------------------------------------------------------------------------------------------------------
-
-    def unit(self, name: str, options: dict[str, Any]) -> UnitState:
-        """See ``ports.Reader.unit``."""
-        because = self._unknown_names.get(("unit", name))
-        if because:
-            raise UnknownReading(because)
-        try:
-            state = self._base.unit(name, options)
-        except Fail:
-            if self.pending():
-                raise UnknownReading(str(self.pending())) from None
-            raise
-        self.read_base()
-        path = self._unit_file(name)
-        if path:
-            state = self._with_file(state, path)
-        elif not state.exists:
-            because = self.pending()
-            if because:
-                raise UnknownReading(because)
-        noted = self._units.get(name)
-        if not noted:
-            return state
-        fields: dict[str, Any] = {}
-        if "active" in noted:
-            fields["active"] = "active" if noted["active"] else "inactive"
-        if "enabled" in noted:
-            fields["enabled"] = "enabled" if noted["enabled"] else "disabled"
-        if "masked" in noted:
-            fields["load"] = "masked" if noted["masked"] else "loaded"
-            if state.enabled == "masked" and not noted["masked"]:
-                fields.setdefault("enabled", "disabled")
-        return state.evolve(**fields)
-
-    def _unit_file(self, name: str) -> str:
-        """The unit file of this name that a pending change writes, or ""."""
-        template = f"{name.split('@')[0]}@.{name.rsplit('.', 1)[-1]}" if "@" in name else name
-        for folder in UNIT_FOLDERS:
-            for candidate in (f"{folder}/{name}", f"{folder}/{template}"):
-                entry = self._entries.get(candidate)
-                if entry is not None and entry.state is not None and entry.content is not None:
-                    return candidate
-        return ""
-
-    def _with_file(self, state: UnitState, path: str) -> UnitState:
-        """A unit as its pending unit file makes it."""
-        entry = self._entries[path]
-        if state.exists:
-            return state.evolve(needs_reload=entry.serial > self._reloaded or state.needs_reload)
-        installable = b"[Install]" in self.content(path).bytes()
-        return state.evolve(load="loaded", active="inactive", sub="dead", enabled="disabled" if installable else "static", path=path)
-
-    def _fold_set_unit(self, change: SetUnit) -> None:
-        self._unknown_names.pop(("unit", change.target), None)
-        self._units.setdefault(change.target, {})[change.aspect] = change.value
-        if isinstance(change.before, Unknown):
-            # Only this aspect is known now; without the unit file underneath, the others are not.
-            self._unknown_names[("unit", change.target)] = change.before.because
-        if change.aspect == "active" and change.value:
-            self._arrive(f"starting {change.target}", RUNTIME_PLACES)
-        if change.aspect in ("enabled", "masked"):
-            for folder in self._wanted_by(change.target):
-                self.mark_path(f"{folder}/{change.target}", f"enabling {change.target}")
-
-    def _wanted_by(self, name: str) -> list[str]:
-        """The folders in which enabling puts links, from the unit file's [Install] section."""
-        path = self._unit_file(name) or next((f"{folder}/{name}" for folder in UNIT_FOLDERS if self._look_quietly(f"{folder}/{name}")), "")
-        folders = ["/etc/systemd/system"] if not path.startswith("/etc/systemd/system/") else []
-        if path:
-            for line in self.content(path).bytes().decode("utf-8", "replace").splitlines():
-                key, _, value = line.partition("=")
-                suffix = {"WantedBy": "wants", "RequiredBy": "requires"}.get(key.strip())
-                if suffix:
-                    folders += [f"/etc/systemd/system/{target}.{suffix}" for target in value.split()]
-        return folders
-
-    def _fold_request_unit(self, change: RequestUnit) -> None:
-        self._units.setdefault(change.target, {})["active"] = True
-        self._arrive(f"{change.verb}ing {change.target}", RUNTIME_PLACES)
-
-    def _fold_reload_units(self, change: ReloadUnits) -> None:  # noqa: ARG002 - all units are read again, whatever the verb
-        self._reloaded = self._serial
 
     # -- keyed values --------------------------------------------------------------------------------------------------------------
 

@@ -104,12 +104,13 @@ class Packages:
     @staticmethod
     def _check(answer: dict[str, Any], options: dict[str, Any]) -> None:
         """Refuse what was not asked for: removals, downgrades, changes of held packages."""
-        if answer["remove"] and not options.get("allow_remove"):
-            names = ", ".join(f"{name} {old}" for name, old in sorted(answer["remove"].items()))
+        allowed = options.get("allow_remove") or ()
+        extra = [] if allowed is True else sorted(set(answer["remove"]) - set(allowed))
+        if extra and not allowed:
+            names = ", ".join(f"{name} {answer['remove'][name]}" for name in extra)
             raise Fail(f"the package manager would remove {names}; list these in allow_remove, or remove them in a step of their own")
-        extra = set(answer["remove"]) - set(options.get("allow_remove") or ())
-        if answer["remove"] and options.get("allow_remove") is not True and extra:
-            raise Fail(f"the package manager would also remove {', '.join(sorted(extra))}, which allow_remove does not list")
+        if extra:
+            raise Fail(f"the package manager would also remove {', '.join(extra)}, which allow_remove does not list")
         downgrades = answer.get("downgrade") or ()
         if downgrades and not options.get("allow_downgrade"):
             moves = ", ".join(f"{name} {answer['install'][name][0]} → {answer['install'][name][1]}" for name in downgrades)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 SUFFIXES = (".service", ".socket", ".timer", ".target", ".mount", ".automount", ".path", ".slice", ".scope", ".swap", ".device")
 
 
+NEITHER = ("static", "generated", "indirect", "transient")
+"""Units that cannot be enabled or disabled: others start them, or nothing does."""
+
+
 class Units:
     """Unit names may leave out ``.service``. ``options``: scope (system, user, global), force, no_block."""
 
@@ -66,10 +70,14 @@ class Units:
             )
             return True
         now = self._now(state, aspect)
-        if now == wanted:
+        if now == wanted or (aspect == "enabled" and state.enabled in NEITHER):
             return False
         if not state.exists and (aspect == "active" or (aspect == "enabled" and wanted)):
             raise Fail(f"there is no unit {name}; does the package that brings it come in an earlier step?", name=name)
+        if aspect == "masked" and wanted and state.path.startswith("/etc/systemd/system/"):
+            raise Fail(
+                f"the unit {name} is the file {state.path} itself, where a mask would have to be; remove the file instead", name=name
+            )
         if state.load == "masked" and aspect in ("active", "enabled") and wanted:
             raise Fail(f"the unit {name} is masked; unmask it first (masked: false)", name=name)
         self._node.record(
@@ -98,6 +106,8 @@ class Units:
             return True
         if not state.exists:
             raise Fail(f"there is no unit {full}, so it cannot be {verb}ed", name=name)
+        if state.load == "masked":
+            raise Fail(f"the unit {full} is masked; unmask it first (masked: false)", name=name)
         self._node.record(RequestUnit(target=full, before=state.active, after=f"{verb}ed", verb=verb, options=options))
         return True
 

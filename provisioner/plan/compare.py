@@ -24,6 +24,8 @@ _CLOCKED = ("set_times",)
 """Kinds whose ``after`` is the time of the run itself."""
 _UNCOUNTED = ("refresh_index",)
 """Kinds that change nothing a playbook speaks of; whether they are needed depends on the hour."""
+_COMPANIONS = "(dependencies)"
+"""Among planned packages: others may come along that the solver could not be asked about; see ``node.packages.DEPENDENCIES``."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,8 @@ def fits(planned: Any, made: Any) -> bool:
     if isinstance(planned, Mapping):
         if set(planned) == {"unknown"}:
             return True
+        if _COMPANIONS in planned and isinstance(made, Mapping):
+            return all(key in made and fits(value, made[key]) for key, value in planned.items() if key != _COMPANIONS)
         return isinstance(made, Mapping) and set(planned) == set(made) and all(fits(value, made[key]) for key, value in planned.items())
     if isinstance(planned, (list, tuple)):
         return isinstance(made, (list, tuple)) and len(planned) == len(made) and all(map(fits, planned, made))

@@ -30,8 +30,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {*GROUND, "ports"},
     "report": {"diagnostics", "values", "events", "plan"},
     "project": {
-        *GROUND, "config", "events", "keeping", "ports", "node", "inventory", "playbook", "schema", "templating", "vault", "engine", "transport"
-    },  # fmt: skip
+        *GROUND,
+        *("config", "events", "keeping", "ports", "node", "inventory", "playbook"),
+        *("schema", "templating", "vault", "engine", "transport"),
+    },
     "lab": {*GROUND},
     "testing": {*GROUND, "node", "schema"},
 }
