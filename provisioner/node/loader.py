@@ -128,7 +128,7 @@ def private(state: os.stat_result, kind: int) -> bool:
 def start(stream: BinaryIO, key: str, size: int) -> None:
     """Take the agent's own sources from the stream and run it."""
     importer = Importer(key, stream.read(size))
-    sys.meta_path.insert(0, importer)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, importer)
     from provisioner.node import agent
 
     agent.main(stream, importer)

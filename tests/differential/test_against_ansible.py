@@ -32,8 +32,9 @@ STEERING = ("include_tasks", "import_tasks", "include_role", "import_role", "met
 SNAPSHOT = r"""
 import hashlib, os, stat, sys, json
 tops = ["/srv", "/etc", "/home", "/usr/local", "/var/spool/cron", "/opt", "/root"]
-skipped = ("/etc/ld.so.cache", "/etc/mtab", "/etc/hostname", "/etc/hosts", "/etc/machine-id", "/etc/resolv.conf", "/etc/ssh", "/etc/.pwd.lock")
-skipped += ("/root/.ansible", "/home/admin", "/etc/passwd-", "/etc/shadow-", "/etc/group-", "/etc/gshadow-", "/etc/subuid", "/etc/subgid", "/etc/motd")
+skipped = ("/etc/ld.so.cache", "/etc/mtab", "/etc/hostname", "/etc/hosts", "/etc/machine-id", "/etc/resolv.conf", "/etc/ssh")
+skipped += ("/etc/.pwd.lock", "/etc/passwd-", "/etc/shadow-", "/etc/group-", "/etc/gshadow-", "/etc/subuid", "/etc/subgid", "/etc/motd")
+skipped += ("/root/.ansible", "/home/admin")
 found = {}
 for top in tops:
     for folder, folders, files in os.walk(top):
@@ -112,7 +113,12 @@ def run_stock(inventory: Path) -> list[tuple[str, str, str]]:
         "ANSIBLE_PIPELINING": "1",
     }
     done = subprocess.run(
-        [program, "-i", str(inventory), *map(str, PLAYBOOKS)], env=environment, capture_output=True, text=True, check=False, cwd=inventory.parent
+        [program, "-i", str(inventory), *map(str, PLAYBOOKS)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=inventory.parent,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     lines = [json.loads(line) for line in notes.read_text().splitlines()]

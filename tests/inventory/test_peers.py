@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from provisioner.project.expressions import inventory_renderer
 from provisioner.inventory import load
 from provisioner.inventory.dump import Dump, to_json
+from provisioner.project.expressions import inventory_renderer
 from tests.inventory import peer_cases
 from tests.inventory.stock import ask
 from tests.inventory.tree import plant

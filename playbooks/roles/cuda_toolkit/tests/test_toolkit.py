@@ -19,14 +19,16 @@ def test_a_login_shell_finds_it(host: Host, role_vars):
 
 def test_the_repository_has_one_entry_with_one_key(host: Host, role_vars):
     url = re.escape(str(role_vars["cuda_repository_url"]))
-    named = host.run(f"grep -rlE '^(URIs:|deb ).*{url}' /etc/apt/sources.list /etc/apt/sources.list.d --include='*.list' --include='*.sources'")
+    files = "/etc/apt/sources.list /etc/apt/sources.list.d --include='*.list' --include='*.sources'"
+    named = host.run(f"grep -rlE '^(URIs:|deb ).*{url}' {files}")
     assert named.stdout.split() == ["/etc/apt/sources.list.d/cuda.sources"]
     assert host.file("/etc/apt/sources.list.d/cuda.sources").contains("^Signed-By: /")
 
 
 def test_drivers_of_the_repository_stay_out(host: Host, role_vars):
-    if role_vars["cuda_toolkit_drivers_too"]:
+    if role_vars["nvidia_driver_source"] == "cuda_repository":
         return
-    assert "Candidate: (none)" in host.check_output("apt-cache policy cuda-drivers")
-    foreseen = host.check_output("apt-get -s dist-upgrade")
+    with host.sudo():
+        foreseen = host.check_output("apt-cache policy cuda-drivers; apt-get -s dist-upgrade")
+    assert "Candidate: (none)" in foreseen
     assert not re.search(r"^Inst (cuda-drivers|nvidia-|libnvidia-ml|libcuda)\S* .*NVIDIA CUDA", foreseen, re.MULTILINE)
