@@ -11,6 +11,7 @@ from provisioner.engine.settings import BecomeSettings
 from provisioner.engine.targets import elevated, may_become
 from provisioner.errors import ProvisionError
 from provisioner.playbook.model import Block, Entry, Play, RoleSource, Task
+from provisioner.playbook.roles import Sources
 from provisioner.ports import Target
 from provisioner.values import UnknownValueError
 
@@ -74,6 +75,8 @@ class _Search:
         self._run = run
         self._play = play
         self._seen: set[int] = set()
+        self._roles: set[tuple[str, Sources]] = set()
+        """Roles that were looked into: one may include itself, each time as something new."""
 
     def becomes(self) -> bool:
         """Whether it is anywhere."""
@@ -109,7 +112,11 @@ class _Search:
             try:
                 if task.action != "include_role":
                     return self._entries(loader.load_tasks(name, near=near, folder=folder, role=role), role)
-                loaded = loader.load_role(name, near=near, folder=folder, role=role)
+                sources = Sources.of(task.args)
+                if (name, sources) in self._roles:
+                    return False
+                self._roles.add((name, sources))
+                loaded = loader.load_role(name, near=near, folder=folder, role=role, sources=sources)
                 return self._entries((loaded.body,), loaded.source) or self._entries(loaded.handlers, loaded.source)
             except ProvisionError:
                 return False  # what is wrong with it is reported when a host gets there, if one ever does

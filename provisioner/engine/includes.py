@@ -17,6 +17,7 @@ from provisioner.engine.task import TaskLife
 from provisioner.engine.truth import as_bool
 from provisioner.errors import InputError
 from provisioner.playbook.model import Directives, Entry, Role, Task
+from provisioner.playbook.normalization import texts
 from provisioner.playbook.roles import Sources
 from provisioner.values import Unknown, UnknownValueError
 
@@ -54,6 +55,7 @@ class IncludeLife(TaskLife):
             role=role,
             handlers=self.handler is not None,
             collections=self.inherited.directives.collections,
+            notify=self._notified(),
             span=self.task.span_of("args"),
         )
         file = _file_of(entries)
@@ -75,11 +77,17 @@ class IncludeLife(TaskLife):
             allow_duplicates=as_bool(call.given("allow_duplicates", default=True), "allow_duplicates"),
             validate=as_bool(call.given("rolespec_validate", default=True), "rolespec_validate"),
             collections=self.inherited.directives.collections,
+            notify=self._notified(),
             span=self.task.span_of("args", "name"),
             sources=Sources.of(call.written),
         )
         self.loaded[call.item.index] = (call.item, (role.body,), role, None)
         return Outcome.ok(include_role=str(name))
+
+    def _notified(self) -> tuple[Any, ...]:
+        """What ``apply`` lets every task inside notify."""
+        apply = self.task.args.get("apply")
+        return texts(apply.get("notify")) if isinstance(apply, Mapping) else ()
 
 
 def include_tasks(walk: HostWalk, task: Task, inherited: Inherited, place: Place, handler: str | None) -> None:
@@ -143,10 +151,10 @@ def _applied(apply: Any, task: Task) -> Directives:
         return EMPTY
     if not isinstance(apply, Mapping):
         raise InputError.of("apply takes a mapping of keywords", task.span_of("args", "apply"))
-    unknown = set(apply) - _DIRECTIVES
+    unknown = set(apply) - _DIRECTIVES - {"notify"}
     if unknown:
         raise InputError.of(f"apply knows no keyword {', '.join(map(repr, sorted(unknown)))}", task.span_of("args", "apply"))
-    values = dict(apply)
+    values = {name: value for name, value in apply.items() if name != "notify"}
     for name in ("when", "tags", "environment", "module_defaults", "collections"):
         if name in values:
             value = values[name]

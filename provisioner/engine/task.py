@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from provisioner.engine.walk import HostWalk
 
 BRINGS_FACTS = ("setup", "gather_facts", "package_facts", "service_facts")
-NO_TRACE = "(no traceback: the message says what went wrong)"
 READS_FILES = ("lookup(", "query(", "q(")
 
 
@@ -246,7 +245,7 @@ class TaskLife:
         except UnknownValueError as error:
             item.outcome = Outcome.waiting(error.unknown.because)
         except ProvisionError as error:
-            item.outcome = Outcome.failure(explain(error, item.job, walk.host), exception=NO_TRACE)
+            item.outcome = Outcome.failure(explain(error, item.job, walk.host))
 
     def _act(self, item: Item, written: Mapping[str, Any], params: Mapping[str, Any]) -> None:
         done = self.perform(Call(self.walk, item, written, params))

@@ -13,6 +13,8 @@ from provisioner.errors import ProvisionError
 from provisioner.events import Status
 from provisioner.values import Unknown, find_unknown
 
+NO_TRACE = "(no traceback: the message says what went wrong)"
+"""What failed results have as ``exception``, which playbooks for Ansible ask for."""
 RETRIES = 3
 DELAY = 5.0
 
@@ -34,6 +36,8 @@ def judge(item: Item, outcome: Outcome, expressions: Expressions) -> Verdict:
     except ProvisionError as error:
         result.update(failed=True, msg=error.message)
         retry = False
+    if result.get("failed") is True:
+        result.setdefault("exception", NO_TRACE)
     verdict = Verdict(_status(item, outcome), outcome, _registered(outcome), retry=retry, attempts=result.get("attempts", 0))
     verdict.msg = message_of(result) if outcome.message is None else outcome.message
     verdict.reason = _reason(item, outcome, verdict.status)
@@ -61,15 +65,25 @@ def _conditions(item: Item, outcome: Outcome, expressions: Expressions) -> None:
     if task.register:
         scope = scope.plus({task.register: _registered(outcome)})
     if task.changed_when is not None:
-        truth = expressions.truth(task.changed_when, scope, task.span_of("changed_when"))
+        try:
+            truth = expressions.truth(task.changed_when, scope, task.span_of("changed_when"))
+        except ProvisionError as error:
+            result["changed_when_result"] = error.message
+            raise
         result["changed"] = truth.holds
         if truth.holds is False:
             outcome.tainted = None
     if task.failed_when is not None:
-        truth = expressions.truth(task.failed_when, scope, task.span_of("failed_when"))
+        try:
+            truth = expressions.truth(task.failed_when, scope, task.span_of("failed_when"))
+        except ProvisionError as error:
+            result["failed_when_result"] = error.message
+            raise
         if isinstance(truth.holds, Unknown):
             result["failed"] = truth.holds
         else:
+            if result.get("failed") is True and not truth.holds:
+                result["failed_when_suppressed_exception"] = result.pop("exception", NO_TRACE)
             result["failed"] = result["failed_when_result"] = truth.holds
 
 

@@ -57,6 +57,7 @@ class Loader:
         role: RoleSource | None = None,
         handlers: bool = False,
         collections: tuple[str, ...] = (),
+        notify: tuple[Any, ...] = (),
         span: Span | None = None,
     ) -> tuple[Entry, ...]:
         """The entries of a file of tasks, for ``include_tasks`` during a run.
@@ -71,8 +72,8 @@ class Loader:
             found = Diagnostics()
             missing("file of tasks", name, candidates, place, found)
             raise InputError(found)
-        key = ("tasks", path, folder, id(role), handlers, collections)
-        scope = Scope(str(path), folder, role, handlers, sure=False, tolerated=True, collections=collections, chain=(near,))
+        key = ("tasks", path, folder, id(role), handlers, collections, notify)
+        scope = Scope(str(path), folder, role, handlers, sure=False, tolerated=True, collections=collections, notify=notify, chain=(near,))
         return tuple(self._during_run(key, lambda: self._file_entries(path, scope), keep=role))
 
     def load_role(
@@ -87,12 +88,13 @@ class Loader:
         allow_duplicates: bool = True,
         validate: bool = True,
         collections: tuple[str, ...] = (),
+        notify: tuple[Any, ...] = (),
         span: Span | None = None,
     ) -> Role:
         """A role, for ``include_role`` during a run; ``role`` is the one whose task includes it. Raises ``InputError``."""
         use = Use(name, span or Span(near), sources=sources, repeatable=allow_duplicates, public=public, validate=validate)
-        scope = Scope(near, folder, role, sure=False, tolerated=True, collections=collections)
-        key = ("role", name, near, folder, id(role), use.key(), public, allow_duplicates, validate, collections)
+        scope = Scope(near, folder, role, sure=False, tolerated=True, collections=collections, notify=notify)
+        key = ("role", name, near, folder, id(role), use.key(), public, allow_duplicates, validate, collections, notify)
         loaded: Role = self._during_run(key, lambda: self.roles.load(use, scope), keep=role)
         return loaded
 

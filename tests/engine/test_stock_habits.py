@@ -114,3 +114,41 @@ def test_what_stands_behind_an_end_may_be_wrong(one: Project) -> None:
     one.write("wrong.yml", "no tasks\n")
     ran = one.play("\n    - {fail: {}}\n    - {include_tasks: wrong.yml}\n")
     assert statuses(ran) == ["failed"]
+
+
+def test_a_role_may_include_itself(one: Project) -> None:
+    one.write("roles/r/tasks/main.yml", "- {include_role: {name: r, tasks_from: more}}\n")
+    one.write("roles/r/tasks/more.yml", "- {name: more, debug: {}}\n- {include_role: {name: r}, when: false}\n")
+    ran = one.play("\n    - {include_role: {name: r}}\n")
+    assert [step.task for step in ran.steps if step.action == "debug"] == ["more"]
+
+
+def test_apply_makes_all_tasks_inside_notify(one: Project) -> None:
+    one.write("more.yml", "- {command: x}\n")
+    ran = one.play(
+        "\n    - {include_tasks: {file: more.yml, apply: {notify: hello}}}\n", head="  handlers: [{name: hello, debug: {msg: heard}}]\n"
+    )
+    assert ran.steps[-1].msg == "heard"
+
+
+def test_results_say_what_conditions_and_failures_were(one: Project) -> None:
+    ran = one.play(
+        """
+    - {command: x, changed_when: nope, ignore_errors: true, register: changed}
+    - {command: x, failed_when: nope, ignore_errors: true, register: failed}
+    - {fail: {}, failed_when: false, register: kept}
+    - {fail: {}, ignore_errors: true, register: lost}
+    - assert:
+        that:
+          - changed.changed_when_result is search('nope')
+          - failed.failed_when_result is search('nope')
+          - kept.failed_when_suppressed_exception is defined and kept.exception is undefined
+          - lost.exception is defined
+"""
+    )
+    assert statuses(ran)[-1] == "ok"
+
+
+def test_assert_takes_its_arguments_from_a_written_loop(one: Project) -> None:
+    ran = one.play("\n    - {assert: '{{ item }}', loop: [{that: 1 == 1}, {that: [item is mapping]}]}\n")
+    assert statuses(ran) == ["ok", "ok"]

@@ -79,7 +79,12 @@ def _conditions(call: Call) -> Any:
     whole = call.task.args_template
     if "that" in call.task.args or whole is None:
         return call.task.args.get("that")
-    found = call.scope.variables.find(whole.strip().removeprefix("{{").removesuffix("}}").strip())
+    name = whole.strip().removeprefix("{{").removesuffix("}}").strip()
+    loop = call.task.loop
+    if loop is not None and name == loop.control.loop_var and isinstance(loop.terms, list) and loop.lookup is None:
+        written = loop.terms[call.item.index]
+        return written.get("that") if isinstance(written, Mapping) else None
+    found = call.scope.variables.find(name)
     if found is not None and found.layer.trusted and isinstance(found.value, Mapping):
         return found.value.get("that")
     given = call.written.get("that")

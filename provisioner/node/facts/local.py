@@ -45,7 +45,7 @@ def _parsed(path: str, data: str) -> Any:
         pass
     import configparser
 
-    parser = configparser.ConfigParser()
+    parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read_string(data)
     except configparser.Error as error:
