@@ -170,6 +170,9 @@ def place_layers(inherited: Inherited) -> tuple[Layer, ...]:
     if inherited.layers is None:
         layers: list[Layer] = []
         for role in inherited.roles:
+            # What a role depends on is near to it: those variables win over the ones of the roles around it.
+            for needed in role.needs if role is inherited.role else ():
+                layers += role_layers(needed, params=False)
             layers += role_layers(role, params=True)
         if inherited.role is not None:
             layers.append(Layer(Level.MAGIC, role_magic(inherited.roles), "magic"))

@@ -158,6 +158,8 @@ class RoleSource:
     parents: tuple[str, ...] = ()
     """Names of the roles that pulled this one in, outermost first."""
     dependencies: tuple[str, ...] = ()
+    needs: tuple[RoleSource, ...] = field(default=(), repr=False)
+    """The roles it depends on, and what those depend on before them."""
     allow_duplicates: bool = False
     public: bool = True
     """False for ``include_role`` without ``public``: its defaults and vars end with it."""

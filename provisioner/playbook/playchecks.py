@@ -129,6 +129,8 @@ def _follow_role(task: Task, scope: Scope, loader: Loader, reached: Reached, see
         help_ = did_you_mean(name, loader.roles.names(scope))
         loader.context.diagnostics.warning(f"there is no role {name!r}", task.span_of("args"), help=help_, code="missing-role")
         return
+    if f"role {path}:{sources.tasks}" in scope.chain:
+        return  # an include may lead back to where it stands: whether it does, its condition decides
     role = loader.roles.load(Use(name, task.span, directives=task.directives, sources=sources), scope)
     if role is not None:
         reached.roles += list(role.with_dependencies())
