@@ -69,16 +69,16 @@ class Accounts:
         """
         options = options or {}
         wanted = {key: value for key, value in fields.items() if value is not None}
+        before: Any = None
         try:
             state = self.user(name)
         except UnknownReading as unknown:
-            before: Any = Unknown(unknown.because)
-            self._node.record(
-                PutUser(target=name, before=before, after=_shown(wanted), certain=False, create=True, fields=wanted, options=options)
-            )
-            return True
+            state, before = None, Unknown(unknown.because)
         if state is None:
-            self._node.record(PutUser(target=name, after=_shown(wanted), create=True, fields=wanted, options=options))
+            certain = before is None
+            self._node.record(
+                PutUser(target=name, before=before, after=_shown(wanted), certain=certain, create=True, fields=wanted, options=options)
+            )
             return True
         differing = {key: value for key, value in wanted.items() if not self._same_field(state, key, value)}
         if not differing:
@@ -125,16 +125,16 @@ class Accounts:
         """Create the group, or change its number."""
         options = options or {}
         after = {} if gid is None else {"gid": gid}
+        before: Any = None
         try:
             state = self.group(name)
         except UnknownReading as unknown:
-            before: Any = Unknown(unknown.because)
-            self._node.record(
-                PutGroup(target=name, before=before, after=after, certain=False, create=True, gid=gid, system=system, options=options)
-            )
-            return True
+            state, before = None, Unknown(unknown.because)
         if state is None:
-            self._node.record(PutGroup(target=name, after=after, create=True, gid=gid, system=system, options=options))
+            certain = before is None
+            self._node.record(
+                PutGroup(target=name, before=before, after=after, certain=certain, create=True, gid=gid, system=system, options=options)
+            )
             return True
         if gid is None or state.gid == gid:
             return False

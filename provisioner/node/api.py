@@ -88,6 +88,7 @@ class Node:
         self.context = context or Context()
         self.reader = reader
         self.recorder = Recorder(sink)
+        self.warnings: list[str] = []
         self.accounts = Accounts(self)
         self.files = Files(self)
         self.commands = Commands(self)
@@ -107,6 +108,10 @@ class Node:
     def progress(self, text: str) -> None:
         """Tell the operator what a long step is waiting for."""
         self.context.progress(text)
+
+    def warn(self, text: str) -> None:
+        """Tell the operator of something that is no failure, but that they should know."""
+        self.warnings.append(text)
 
     def note_diff(self, name: str, before: Content | None, after: Content | None) -> None:
         """Show how a text changes, if diffs were asked for."""

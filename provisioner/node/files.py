@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from .readings import FileState
 
 
+GUARDED = (("/etc/sudoers", "visudo", "-cf %s"), ("/etc/ssh/sshd_config", "sshd", "-t -f %s"))
+
+
 class Files:
     """Paths are absolute (``expand`` makes them so). ``ensure``-style methods return whether they changed anything."""
 
@@ -136,23 +139,25 @@ class Files:
         """Make ``path`` a regular file with this content, mode and ownership; a link at the end is followed.
 
         validate: a command with ``%s`` that must accept the new file before it takes the old one's place. replace False leaves the
-        content of an existing file alone. in_place writes over the old file instead of renaming (bind mounts).
+        content of an existing file alone. in_place writes over the old file instead of renaming (bind mounts). Files of sudo and sshd
+        are checked by these programs without being asked.
         """
         path = self._node.reader.resolve(path)
         wanted = content_of(content)
         owner, group = self._node.accounts.known_owner(owner, group)
+        mode, validate = self._guarded(path, mode, validate)
+        final: dict[str, Any] = {"validate": validate, "in_place": in_place, "secret": secret}
         try:
             state = self._node.reader.lstat(path)
         except UnknownReading as unknown:
-            self._write(
-                path, wanted, Unknown(unknown.because), self._mode(mode, None, False, 0o666), owner, group, validate, in_place, secret
-            )
+            bits = self._mode(mode, None, False, 0o666)
+            self._write(path, wanted, Unknown(unknown.because), bits, owner, group, **final)
             return True
         if state is None:
             self._need_parent(path)
             bits = self._mode(mode, None, False, 0o666)
             self._node.note_diff(path, None, wanted)
-            self._write(path, wanted, None, bits, owner, group, validate, in_place, secret)
+            self._write(path, wanted, None, bits, owner, group, **final)
             return True
         if state.kind == "directory":
             raise Fail(f"{path} is a directory, and a file is wanted", path=path)
@@ -162,43 +167,33 @@ class Files:
         if backup:
             self.backup(path)
         self._node.note_diff(path, old, wanted)
-        before = self._described(state, old)
         bits = state.mode if mode is None else resolve_mode(mode, state.mode, False, self._node.reader.umask())
-        self._write(path, wanted, before, bits, owner or state.owner, group or state.group, validate, in_place, secret)
+        self._write(path, wanted, self._described(state, old), bits, owner or state.owner, group or state.group, **final)
         return True
 
-    def _write(
-        self,
-        path: str,
-        content: Content,
-        before: Any,
-        mode: int,
-        owner: str | None,
-        group: str | None,
-        validate: str,
-        in_place: bool,
-        secret: bool,
-    ) -> None:
-        after: dict[str, Any] = {"sha256": content.digest, "size": content.size, "mode": f"{mode:04o}"}
-        if owner is not None:
-            after["owner"] = owner
-        if group is not None:
-            after["group"] = group
-        self._node.record(
-            WriteFile(
-                target=path,
-                before=before,
-                after=after,
-                certain=not isinstance(before, Unknown),
-                secret=secret,
-                content=content,
-                mode=mode,
-                owner=owner,
-                group=group,
-                in_place=in_place,
-                validate=validate,
-            )
-        )
+    def _guarded(self, path: str, mode: str | int | None, validate: str) -> tuple[str | int | None, str]:
+        """Mode and check of files that lock everybody out when they are wrong: their own programs look at them first."""
+        for start, program, options in GUARDED:
+            if path.startswith(start) and not validate:
+                try:
+                    found = self._node.commands.find(program)
+                    if found is not None and (program != "sshd" or self.exists("/run/sshd")):
+                        validate = f"{found} {options}"
+                except UnknownReading:
+                    continue  # the program is only just coming
+        if path.startswith("/etc/sudoers.d/"):
+            name = os.path.basename(path)
+            if "." in name or name.endswith("~"):
+                self._node.warn(f"sudo passes over {path}: it reads no file with a dot in its name or a tilde at its end")
+            if mode is None and not self.exists(path):
+                mode = 0o440
+        return mode, validate
+
+    def _write(self, path: str, content: Content, before: Any, mode: int, owner: str | None, group: str | None, **final: Any) -> None:
+        after = {"sha256": content.digest, "size": content.size, "mode": f"{mode:04o}", **_owned(owner, group)}
+        certain = not isinstance(before, Unknown)
+        final.update(content=content, mode=mode, owner=owner, group=group)
+        self._node.record(WriteFile(target=path, before=before, after=after, certain=certain, **final))
 
     def _same_content(self, path: str, state: FileState, wanted: Content) -> bool:
         return state.kind == "file" and state.size == wanted.size and self._node.reader.content(path).digest == wanted.digest
@@ -238,7 +233,7 @@ class Files:
             raise Fail(f"{path} is no regular file, so it cannot be backed up", path=path)
         copy = f"{path}.{os.getpid()}.{time.strftime('%Y-%m-%d@%H:%M:%S~')}"
         content = self._node.reader.content(path)
-        self._write(copy, content, None, state.mode, state.owner, state.group, "", False, False)
+        self._write(copy, content, None, state.mode, state.owner, state.group)
         return copy
 
     def directory(self, path: str, *, mode: str | int | None = None, owner: str | None = None, group: str | None = None) -> bool:
@@ -274,11 +269,7 @@ class Files:
 
     def _make_directory(self, path: str, before: Any, mode: str | int | None, owner: str | None, group: str | None) -> None:
         bits = self._mode(mode, None, True, 0o777)
-        after = {"kind": "directory", "mode": f"{bits:04o}"}
-        if owner is not None:
-            after["owner"] = owner
-        if group is not None:
-            after["group"] = group
+        after = {"kind": "directory", "mode": f"{bits:04o}", **_owned(owner, group)}
         certain = not isinstance(before, Unknown)
         self._node.record(MakeDirectory(target=path, before=before, after=after, certain=certain, mode=bits, owner=owner, group=group))
 

@@ -132,6 +132,8 @@ class Session:
             result = {"failed": True, "msg": f"{module.name} {late}", "timedout": {"period": late.seconds}}
         result.setdefault("failed", False)
         result.setdefault("changed", node.changed)
+        if node.warnings:
+            result["warnings"] = node.warnings
         reply = _reply(result)
         reply.update(deferred=deferred, unknown=unknown, diffs=node.recorder.diffs)
         return reply

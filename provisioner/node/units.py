@@ -57,32 +57,22 @@ class Units:
         try:
             state = self._node.reader.unit(name, options)
         except UnknownReading as unknown:
-            self._node.record(
-                SetUnit(
-                    target=name,
-                    before=Unknown(unknown.because),
-                    after=_word(aspect, wanted),
-                    certain=False,
-                    aspect=aspect,
-                    value=wanted,
-                    options=options,
-                )
-            )
-            return True
+            return self._set(name, aspect, wanted, options, Unknown(unknown.because))
         now = self._now(state, aspect)
+        if not state.exists and aspect != "masked" and not now:
+            raise _missing(name)
         if now == wanted or (aspect == "enabled" and state.enabled in NEITHER):
             return False
-        if not state.exists and (aspect == "active" or (aspect == "enabled" and wanted)):
-            raise Fail(f"there is no unit {name}; does the package that brings it come in an earlier step?", name=name)
         if aspect == "masked" and wanted and state.path.startswith("/etc/systemd/system/"):
-            raise Fail(
-                f"the unit {name} is the file {state.path} itself, where a mask would have to be; remove the file instead", name=name
-            )
-        if state.load == "masked" and aspect in ("active", "enabled") and wanted:
-            raise Fail(f"the unit {name} is masked; unmask it first (masked: false)", name=name)
-        self._node.record(
-            SetUnit(target=name, before=_word(aspect, now), after=_word(aspect, wanted), aspect=aspect, value=wanted, options=options)
-        )
+            raise Fail(f"{state.path} is the unit {name} itself, where a mask would have to be; remove that file instead", name=name)
+        if state.load == "masked" and aspect != "masked" and wanted:
+            raise _masked(name)
+        return self._set(name, aspect, wanted, options, _word(aspect, now))
+
+    def _set(self, name: str, aspect: str, wanted: bool, options: dict[str, Any], before: Any) -> bool:
+        certain = not isinstance(before, Unknown)
+        after = _word(aspect, wanted)
+        self._node.record(SetUnit(target=name, before=before, after=after, certain=certain, aspect=aspect, value=wanted, options=options))
         return True
 
     @staticmethod
@@ -99,21 +89,28 @@ class Units:
         full = self.full_name(name)
         try:
             state = self._node.reader.unit(full, options)
+            before: Any = state.active
+            if not state.exists:
+                raise _missing(full)
+            if state.load == "masked":
+                raise _masked(full)
         except UnknownReading as unknown:
-            self._node.record(
-                RequestUnit(target=full, before=Unknown(unknown.because), after=f"{verb}ed", verb=verb, options=options, certain=False)
-            )
-            return True
-        if not state.exists:
-            raise Fail(f"there is no unit {full}, so it cannot be {verb}ed", name=name)
-        if state.load == "masked":
-            raise Fail(f"the unit {full} is masked; unmask it first (masked: false)", name=name)
-        self._node.record(RequestUnit(target=full, before=state.active, after=f"{verb}ed", verb=verb, options=options))
+            before = Unknown(unknown.because)
+        certain = not isinstance(before, Unknown)
+        self._node.record(RequestUnit(target=full, before=before, after=f"{verb}ed", verb=verb, options=options, certain=certain))
         return True
 
     def reload(self, verb: str = "daemon-reload", options: dict[str, Any] | None = None) -> None:
         """Make the service manager read its unit files again (``daemon-reload``) or re-execute (``daemon-reexec``)."""
         self._node.record(ReloadUnits(target="systemd", after=f"{verb}ed", verb=verb, options=options or {}))
+
+
+def _missing(name: str) -> Fail:
+    return Fail(f"Could not find the requested service {name}; does the package that brings it come in an earlier step?", name=name)
+
+
+def _masked(name: str) -> Fail:
+    return Fail(f"the unit {name} is masked; unmask it first (masked: false)", name=name)
 
 
 def _word(aspect: str, value: bool) -> str:

@@ -67,9 +67,9 @@ def _joined(made: Payload) -> bytes:
 
 
 def pack_files(files: Mapping[str, Path]) -> Payload:
-    """Pack these files under their names; the package above them has no code of its own on a node."""
+    """Pack these files under their names; the packages above them have no code of their own on a node."""
     sources = {name: file.read_bytes() for name, file in files.items()}
-    sources["provisioner"] = b""
+    sources["provisioner"] = sources["provisioner.node"] = b""
     return pack(sources)
 
 
@@ -105,10 +105,12 @@ Cut = tuple[int, int, int, int, bytes]
 
 def _needless(tree: ast.Module, lines: list[bytes]) -> Iterator[Cut]:
     """Imports for type checkers, docstrings, and annotations of functions; those of class bodies are data."""
-    for block in tree.body:
-        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING" and not block.orelse:
-            yield *_from(block.lineno, 0), *_to(block), b""
-            block.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef):
+            for block in node.body:
+                if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING" and not block.orelse:
+                    yield *_from(block.lineno, block.col_offset), *_to(block), b""
+                    block.body = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             for statement in node.body:

@@ -22,7 +22,7 @@ class _Bare(ast.NodeTransformer):
                 isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
             )
             and not (
-                isinstance(node, ast.Module)
+                isinstance(node, ast.Module | ast.ClassDef)
                 and isinstance(statement, ast.If)
                 and ast.unparse(statement.test) == "TYPE_CHECKING"
                 and not statement.orelse
