@@ -145,7 +145,7 @@ class Client:
                     left.pop(header["id"], None)
                     if left:
                         self._busy_with = f"running {next(iter(left.values())).module}"
-                    on_reply(_reply(header))
+                    on_reply(_reply(header, body))
                 elif kind == "done":
                     self._deadline = None
                     return int(header["ran"])
@@ -283,7 +283,9 @@ def _step(step: Step) -> dict[str, Any]:
     }
 
 
-def _reply(header: dict[str, Any]) -> Reply:
+def _reply(header: dict[str, Any], body: bytes) -> Reply:
+    if body:
+        header = wire.attach(header, body)
     return Reply(
         id=header["id"],
         result=header["result"],

@@ -15,16 +15,19 @@ import threading
 import time
 from typing import Any
 
-import fabric
-import paramiko
-from paramiko.common import cMSG_CHANNEL_REQUEST, cMSG_GLOBAL_REQUEST
-from paramiko.packet import Packetizer
-
 from provisioner.errors import HostUnreachable
 from provisioner.ports import Target
-from provisioner.transport import ssh_hosts
-from provisioner.transport.ssh_auth import Login
-from provisioner.transport.ssh_config import Settings, resolve, resolve_hop
+from provisioner.transport.spare import spared
+
+with spared("unittest.mock", "Mock"):
+    import fabric
+    import paramiko
+    from paramiko.common import cMSG_CHANNEL_REQUEST, cMSG_GLOBAL_REQUEST
+    from paramiko.packet import Packetizer
+
+    from provisioner.transport import ssh_hosts
+    from provisioner.transport.ssh_auth import Login
+    from provisioner.transport.ssh_config import Settings, resolve, resolve_hop
 
 WINDOW = 16 << 20
 """Bytes a node may send before we have to take them."""

@@ -157,6 +157,8 @@ _parsing = threading.Lock()
 def _config(lines: Sequence[str], file: str | None) -> paramiko.SSHConfig:
     """The files behind the given lines, parsed once for all hosts that share these."""
     files = [Path(file).expanduser()] if file else [USER_FILE.expanduser(), SYSTEM_FILE]
+    if file and file.lower() == "none":
+        files = []
     key = (tuple(lines), *files)
     with _parsing:
         if key not in _configs:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import base64
 import os
 import secrets
-import ssl
 import string
 import subprocess
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
 from provisioner.templating.filters.crypt import ALIASES, ALPHABET, SCHEMES, hash_password
 from provisioner.templating.lookups.context import Lookup, LookupContext
@@ -60,6 +57,11 @@ def url(context: LookupContext, terms: list[Any], **options: Any) -> list[Any]:
 
 
 def _fetched(address: str, settings: dict[str, Any]) -> str:
+    # Slow to import, and few playbooks look anything up on the web.
+    import ssl
+    from urllib.error import HTTPError, URLError
+    from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
+
     headers = {"User-Agent": str(settings["http_agent"]), **{str(name): str(value) for name, value in settings["headers"].items()}}
     if settings["username"]:
         pair = f"{settings['username']}:{settings['password'] or ''}".encode()
