@@ -32,10 +32,11 @@ def split(text: str) -> list[tuple[str, str]]:
     quote, closing = "", ""
     for match in _TOKEN.finditer(text):
         token = match.group()
-        if closing:
-            closing = "" if token == closing else closing
-        elif quote:
+        if quote:
             quote = "" if token == quote else quote
+        elif closing:
+            quote = token if token in "\"'" and closing != "#}" else ""
+            closing = "" if token == closing else closing
         elif token in _CLOSING:
             closing = _CLOSING[token]
         elif token in "\"'":

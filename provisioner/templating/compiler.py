@@ -257,7 +257,10 @@ class Engine(jinja2.Environment):
         return tree
 
     def _built(self, tree: nodes.Template, source: str, path: str | None) -> Template:
-        code = self._compile(self._generate(tree, path, path), "<template>")
+        try:
+            code = self._compile(self._generate(tree, path, path), "<template>")
+        except SyntaxError as error:  # what Jinja's grammar lets pass and Python's does not
+            raise jinja2.TemplateSyntaxError(error.msg, 1) from error
         template: Template = self.template_class.from_code(self, code, {}, None)  # type: ignore[assignment]
         template.source = source
         template.path = path

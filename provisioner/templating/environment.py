@@ -120,7 +120,10 @@ class Environment:
 
     def file_check(self, text: str, path: str, syntax: Syntax = DEFAULT_SYNTAX) -> Diagnostic | None:
         """The same for a template file."""
-        source = read_header(text, path, syntax)
+        try:
+            source = read_header(text, path, syntax)
+        except InputError as error:
+            return error.diagnostics.errors[0]
         return self._check(lambda: self.file(source), source.text, Span(path))
 
     def _check(self, build: Callable[[], Template], source: str, span: Span | None) -> Diagnostic | None:

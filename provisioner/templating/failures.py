@@ -83,7 +83,7 @@ def translate(error: Exception, evaluation: Evaluation, outer: Template, where: 
         return InputError.of("recursive loop in a template: it is nested too deeply", spot(template, line, "", where))
     if isinstance(error, UnsupportedValueError):
         return InputError.of(str(error), spot(template, line, "", where), help="call it, or pass it through a filter that gives data")
-    return InputError.of(f"cannot evaluate the expression: {_words(error)}", spot(template, line, "", where), why=_kind(error))
+    return InputError.of(f"Error rendering template: {_words(error)}", spot(template, line, "", where), why=_kind(error))
 
 
 def outside(error: Exception, evaluation: Evaluation, span: Span | None) -> InputError:
@@ -159,7 +159,8 @@ def _has(owner: Any) -> str:
 
 def _reason(owner: Any, key: Any) -> str:
     skipped = isinstance(owner, Mapping) and "skipped" in owner and owner["skipped"] is True
-    reason = f"object of type '{type_name(owner)}' has no attribute {key!r}"
+    what = f"object has no element {key}" if isinstance(owner, (list, tuple)) else ""
+    reason = what or f"object of type '{type_name(owner)}' has no attribute {key!r}"
     return f"{reason}: it is the result of a step that was skipped" if skipped else reason
 
 

@@ -75,3 +75,8 @@ def test_templates_are_found_anywhere() -> None:
     assert has_template({"a": ["x", {"b": "{{ c }}"}]})
     assert has_template({"{{ k }}": 1})
     assert not has_template(["{ not }", 5, None])
+
+
+def test_quotes_inside_of_templates_hide_marks() -> None:
+    assert parse('echo {{ "{{ 1 }}" }} b', command=True) == {"_raw_params": 'echo {{ "{{ 1 }}" }} b'}
+    assert parse("a={{ '}} x' }} b={# it's #}") == {"a": "{{ '}} x' }}", "b": "{# it's #}"}

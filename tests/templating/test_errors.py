@@ -118,8 +118,8 @@ MESSAGES: list[tuple[str, str]] = [
     ("{{ 'x' is definde }}", "syntax error in template: no test named 'definde'"),
     ("{{ 1 + }}", "syntax error in template: unexpected 'end of print statement'"),
     ("{% if true %}", "syntax error in template: Unexpected end of template"),
-    ("{{ 'x' + 1 }}", 'cannot evaluate the expression: can only concatenate str (not "int") to str'),
-    ("{{ 1 / 0 }}", "cannot evaluate the expression: division by zero"),
+    ("{{ 'x' + 1 }}", 'Error rendering template: can only concatenate str (not "int") to str'),
+    ("{{ 1 / 0 }}", "Error rendering template: division by zero"),
     ("{{ 'a' | int('b', 1, 2, 3) }}", "filter 'int' failed: do_int() takes from 1 to 3 positional arguments but 5 were given"),
     ("{{ '{' | from_json }}", "filter 'from_json' failed: Expecting property name enclosed in double quotes"),
     ("{{ 'x' is failed }}", "test 'failed' failed: the 'failed' test needs the registered result of a step, not a text"),
@@ -197,3 +197,8 @@ def test_expression_check() -> None:
     missing = environment.expression_check("x | nofilter == 1")
     assert missing is not None
     assert "nofilter" in missing.message
+
+
+def test_what_only_python_refuses_is_a_syntax_error_too() -> None:
+    with pytest.raises(InputError, match="keyword argument repeated"):
+        templar({}).render("{{ lookup('vars', 'v', default='', default='') }}")

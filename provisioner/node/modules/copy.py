@@ -77,7 +77,7 @@ def _put(node: Node, p: Params, content: Content, dest: str, mode: str | int | N
     )
     ensure_labels(node, dest, p)
     result = {"dest": dest, **described(node, dest, "dest")}
-    result["checksum"] = _sha1(content)
+    result["checksum"], result["md5sum"] = _digests(content)
     backups = [
         change.target for change in node.recorder.changes if change.KIND == "write_file" and change.target != node.files.resolve(dest)
     ]
@@ -88,13 +88,18 @@ def _put(node: Node, p: Params, content: Content, dest: str, mode: str | int | N
     return result
 
 
-def _sha1(content: Content) -> str | None:
-    """Ansible's ``checksum``; only computed when the bytes are here anyway."""
+def _digests(content: Content) -> tuple[str | None, str | None]:
+    """Ansible's ``checksum`` and ``md5sum``; only computed when the bytes are here anyway, the second where the system allows MD5."""
     if not content.at_hand():
-        return None
+        return None, None
     import hashlib
 
-    return hashlib.sha1(content.bytes()).hexdigest()
+    data = content.bytes()
+    try:
+        weak = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    except ValueError:
+        weak = None
+    return hashlib.sha1(data).hexdigest(), weak
 
 
 def _copy_here(node: Node, p: Params, src: str, dest: str) -> dict[str, Any]:
@@ -104,7 +109,7 @@ def _copy_here(node: Node, p: Params, src: str, dest: str) -> dict[str, Any]:
     if state.kind == "directory":
         return _copy_tree(node, p, src, dest)
     content = node.files.content(src)
-    if p.checksum and _sha1(content_of(content.bytes())) != p.checksum:
+    if p.checksum and _digests(content_of(content.bytes()))[0] != p.checksum:
         node.fail(f"{src} does not have the checksum {p.checksum}", src=src)
     dest = _inside(node, dest, p.dest, os.path.basename(src))
     mode = f"{state.mode:04o}" if p.mode == "preserve" else p.mode
