@@ -52,8 +52,8 @@ class Batch:
         return bool(self._jobs)
 
     def before_assigning(self, name: str) -> None:
-        """Raise ``NeedsFlush`` when a queued task will still look at a variable that is about to change."""
-        if any(job.task.register != name and mentions(job.late, (name,)) for job in self._jobs):
+        """Raise ``NeedsFlush`` when a queued task will still set, or look at, a variable that is about to change."""
+        if any(job.task.register == name or mentions(job.late, (name,)) for job in self._jobs):
             raise NeedsFlush
 
     def add(self, job: Job, agent_key: object = None, connect: Callable[[], SharedAgent] | None = None) -> None:

@@ -152,3 +152,14 @@ def test_results_say_what_conditions_and_failures_were(one: Project) -> None:
 def test_assert_takes_its_arguments_from_a_written_loop(one: Project) -> None:
     ran = one.play("\n    - {assert: '{{ item }}', loop: [{that: 1 == 1}, {that: [item is mapping]}]}\n")
     assert statuses(ran) == ["ok", "ok"]
+
+
+def test_set_fact_wins_over_a_result_that_was_registered_before(one: Project) -> None:
+    ran = one.play(
+        """
+    - {command: x, register: word}
+    - {set_fact: {word: later}}
+    - {name: say, debug: {msg: "{{ word }}"}}
+"""
+    )
+    assert ran.steps[-1].msg == "later"
