@@ -46,7 +46,7 @@ def play_magic(play: PlayRun) -> dict[str, Any]:
         **run_magic(play.run),
         "playbook_dir": str(play.play.folder.absolute()),
         "ansible_play_name": play.label,
-        "ansible_play_hosts_all": list(play.all_hosts),
+        "ansible_play_hosts_all": list(play.shared.named),
         "ansible_play_role_names": own,
         "ansible_dependent_role_names": [name for name in every if name not in own],
         "ansible_role_names": every,

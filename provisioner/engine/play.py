@@ -47,11 +47,13 @@ class Section:
 class PlayShared:
     """What all batches of a play have in common: handlers, what its tasks inherit, what it says of itself."""
 
-    def __init__(self, run: Run, play: Play, index: int, hosts: Sequence[str], layers: Sequence[Layer]) -> None:
+    def __init__(self, run: Run, play: Play, index: int, hosts: Sequence[str], layers: Sequence[Layer], named: Sequence[str] = ()) -> None:
         self.run = run
         self.play = play
         self.index = index
         self.hosts = tuple(hosts)
+        self.named = tuple(named or hosts)
+        """All hosts that the play names, with those that failed in plays before."""
         self.layers = tuple(layers)
         directives = play.directives
         self.inherited = Inherited(Directives(**{**vars(directives), "vars": {}}))

@@ -178,7 +178,7 @@ class Run:
         layers = play_layers(self, play)
         names = self._hosts_of(play, layers)
         usable = [name for name in names if self.host(name).usable]
-        shared = PlayShared(self, play, index, usable, layers)
+        shared = PlayShared(self, play, index, usable, layers, names)
         label = self.options.secrets.mask(play.label)
         self.notes.tell(PlayStarted(label, tuple(usable), index, play.span), (index,))
         sizes = [_rendered(self.play_scope(play, layers), item) for item in play.serial]

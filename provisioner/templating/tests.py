@@ -141,7 +141,10 @@ def contains(container: Any, value: Any) -> bool:
 
 def is_nan(value: Any) -> bool:
     """Whether a value is "not a number"."""
-    return math.isnan(value)
+    try:
+        return math.isnan(value)
+    except TypeError:
+        return False
 
 
 def uri(value: Any, schemes: list[str] | None = None) -> bool:
