@@ -31,9 +31,12 @@ def is_playbook(path: Path) -> bool:
 
 
 def project_folder(inventories: Sequence[str]) -> Path | None:
-    """The nearest folder above the first inventory (or the working directory) that has ``playbooks/site.yml``; None without one."""
-    for source in inventories:
-        start = Path.cwd() if is_host_list(source) else Path(source).absolute()
+    """The nearest folder that has ``playbooks/site.yml``: above an inventory, else above the working directory; None without one.
+
+    An inventory that lives elsewhere (a lab's, or a fleet's shared one) is used with the project one works in.
+    """
+    starts = [Path(source).absolute() for source in inventories if not is_host_list(source)]
+    for start in (*starts, Path.cwd()):
         for folder in (start, *start.parents):
             if (folder / DEFAULT).is_file():
                 return folder
@@ -60,7 +63,7 @@ def find_playbooks(named: Sequence[str | Path], inventories: Sequence[str]) -> l
     if folder is None:
         raise UsageError(
             "no playbook was named, and no playbooks/site.yml belongs to this inventory",
-            why="the folders above the inventory were searched for playbooks/site.yml",
+            why="the folders above the inventory, and above this one, were searched for playbooks/site.yml",
             help="name one: provision apply INVENTORY PLAYBOOK; or start a project: provision init DIR",
         )
     return [shown(folder / DEFAULT)]
