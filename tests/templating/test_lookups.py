@@ -23,7 +23,7 @@ def test_files_are_looked_for_nearest_first(tmp_path: Path) -> None:
     assert subject.render("{{ lookup('file', 'a', 'b', 'c') }}") == "roles/r/files,files,."
     assert subject.render("{{ lookup('first_found', ['x', 'b']) }}") == str(tmp_path / "files" / "b")
     assert subject.render("{{ q('fileglob', '*') }}") == [str(role / "files" / "a")]
-    with pytest.raises(InputError, match=r"file 'x' not found, looked in .*roles/r/files, .*roles/r, .*files, "):
+    with pytest.raises(InputError, match=r"file 'x' not found: No such file or directory, looked in .*roles/r/files, .*roles/r, .*files, "):
         subject.render("{{ lookup('file', 'x') }}")
 
 

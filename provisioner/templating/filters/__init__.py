@@ -7,6 +7,7 @@ from typing import Any
 
 from provisioner.templating.filters import addresses, basics, codecs, collections, general, numbers, passwords, paths, structures, texts
 from provisioner.templating.guard import guard, guard_all, with_full_names
+from provisioner.templating.natural import plain
 
 
 def table() -> dict[str, Callable[..., Any]]:
@@ -16,6 +17,7 @@ def table() -> dict[str, Callable[..., Any]]:
         builtin.update(guard_all("filter", module.FILTERS, getattr(module, "SHALLOW", frozenset())))
     builtin.update(guard_all("filter", basics.FILTERS, basics.SHALLOW))
     known = with_full_names(builtin, "ansible.builtin", "ansible.legacy")
+    known["ansible._protomatter.finalize"] = guard("filter", "finalize", plain)
     for module in (general, structures, addresses):
         for collection, functions in module.COLLECTIONS.items():
             known.update({f"{collection}.{name}": guard("filter", name, function) for name, function in functions.items()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random as chance
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from jinja2 import filters as jinja
@@ -12,7 +12,7 @@ from jinja2.environment import Environment
 from jinja2.runtime import Undefined
 
 from provisioner.templating.missing import Missing
-from provisioner.templating.natural import type_name
+from provisioner.templating.natural import describe, type_name
 from provisioner.values import Unknown
 
 TRUE_WORDS = frozenset({"yes", "on", "1", "true"})
@@ -67,13 +67,17 @@ def random(environment: Environment, end: Any, start: Any = None, step: Any = No
     if isinstance(end, int):
         return source.randrange(start or 0, end, step or 1)
     if start is not None or step is not None:
-        raise ValueError("start and step can only be used with numbers")
+        raise ValueError("start and step can only be used with integer values")
+    if isinstance(end, float) or not isinstance(end, Iterable):
+        raise TypeError(f"random can only be used on sequences and integers, not on {describe(end)}")
     elements = list(end)
     return source.choice(elements) if elements else environment.undefined("No random item, sequence was empty.")
 
 
-def shuffle(elements: Any, seed: Any = None) -> list[Any]:
-    """The elements in random order; the same one again for the same seed."""
+def shuffle(elements: Any, seed: Any = None) -> Any:
+    """The elements in random order, the same one again for the same seed; what is no list stays as it is."""
+    if not isinstance(elements, Iterable):
+        return elements
     mixed = list(elements)
     (chance.Random(seed) if seed is not None else chance.SystemRandom()).shuffle(mixed)
     return mixed

@@ -97,7 +97,11 @@ def digest(value: Any, hashtype: str = "sha1") -> str:
 
 def to_uuid(value: Any, namespace: str = _NAMESPACE) -> str:
     """An identifier made of a text, always the same."""
-    return str(uuid.uuid5(uuid.UUID(str(namespace)), text_of(value)))
+    try:
+        space = uuid.UUID(str(namespace))
+    except ValueError as error:
+        raise ValueError(f"Invalid value '{namespace}' for namespace: {error}") from error
+    return str(uuid.uuid5(space, text_of(value)))
 
 
 def to_datetime(value: Any, format: str = "%Y-%m-%d %H:%M:%S") -> datetime.datetime:
@@ -110,7 +114,7 @@ def strftime(string_format: str, second: Any = None, utc: bool = False) -> str:
     try:
         moment = None if second is None else float(second)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"'{second}' is not a number of seconds") from error
+        raise ValueError(f"Invalid value for epoch value ({second}): it is no number of seconds") from error
     return time.strftime(string_format, time.gmtime(moment) if utc else time.localtime(moment))
 
 

@@ -15,14 +15,16 @@ from provisioner.templating.natural import describe
 _LIST_MERGES = ("replace", "keep", "append", "prepend", "append_rp", "prepend_rp")
 
 
-def combine(*terms: Any, recursive: bool = False, list_merge: str = "replace") -> dict[Any, Any]:
+def combine(*terms: Any, recursive: bool = False, list_merge: str = "replace", **others: Any) -> dict[Any, Any]:
     """Mappings (or lists of mappings) laid over each other, the last one on top."""
+    if others:
+        raise TypeError(f"'recursive' and 'list_merge' are the only valid keyword arguments, not '{min(others)}'")
     if list_merge not in _LIST_MERGES:
         raise ValueError(f"list_merge is '{list_merge}'; it can be {', '.join(_LIST_MERGES)}")
     merged: dict[Any, Any] = {}
     for term in flatten(list(terms), levels=1):
         if not isinstance(term, Mapping):
-            raise TypeError(f"only mappings can be combined, not {describe(term)}")
+            raise TypeError(f"failed to combine variables, expected dicts but got {describe(term)}")
         merged = _overlaid(merged, term, recursive, list_merge)
     return merged
 
@@ -70,21 +72,22 @@ def flatten(elements: Any, levels: int | None = None, skip_nulls: bool = True) -
 def dict2items(mapping: Any, key_name: str = "key", value_name: str = "value") -> list[dict[str, Any]]:
     """A mapping as a list of key and value pairs."""
     if not isinstance(mapping, Mapping):
-        raise TypeError(f"dict2items needs a mapping, not {describe(mapping)}")
+        raise TypeError(f"dict2items requires a dictionary, got {describe(mapping)}")
     return [{key_name: key, value_name: value} for key, value in mapping.items()]
 
 
 def items2dict(items: Any, key_name: str = "key", value_name: str = "value") -> dict[Any, Any]:
     """A list of key and value pairs as a mapping."""
     if isinstance(items, (str, Mapping)) or not isinstance(items, Iterable):
-        raise TypeError(f"items2dict needs a list of mappings, not {describe(items)}")
+        raise TypeError(f"items2dict requires a list, got {describe(items)}")
     pairs = list(items)
     for pair in pairs:
         if not isinstance(pair, Mapping):
-            raise TypeError(f"items2dict needs a list of mappings, but one element is {describe(pair)}")
-        for name in (key_name, value_name):
-            if name not in pair:
-                raise KeyError(f"items2dict: an element has no '{name}' (it has: {', '.join(map(str, pair))})")
+            raise TypeError(f"items2dict requires a list of dictionaries, but one element is {describe(pair)}")
+        if key_name not in pair or value_name not in pair:
+            keys = f"'{key_name}' and '{value_name}'"
+            has = ", ".join(map(str, pair))
+            raise KeyError(f"items2dict requires each dictionary in the list to contain the keys {keys}; one has: {has}")
     return {pair[key_name]: pair[value_name] for pair in pairs}
 
 
@@ -132,9 +135,11 @@ def unique(environment: Environment, elements: Any, case_sensitive: bool | None 
     """The elements without repetitions; texts are compared without case unless asked otherwise."""
     try:
         return list(jinja.do_unique(environment, elements, case_sensitive=bool(case_sensitive), attribute=attribute))
-    except TypeError:
+    except TypeError as error:
         if attribute is not None or case_sensitive is False:
-            raise
+            raise TypeError(
+                f"cannot fall back to comparing elements one by one: that knows neither case nor attributes ({error})"
+            ) from error
         return _distinct(elements)
 
 
@@ -200,17 +205,17 @@ def extract(environment: Environment, item: Any, container: Any, morekeys: Any =
 def rekey_on_member(data: Any, key: str, duplicates: str = "error") -> dict[Any, Any]:
     """A mapping of mappings, keyed by one of their members."""
     if duplicates not in ("error", "overwrite"):
-        raise ValueError(f"duplicates is '{duplicates}'; it can be error or overwrite")
+        raise ValueError(f"duplicates parameter to rekey_on_member has unknown value '{duplicates}'; it can be error or overwrite")
     if isinstance(data, str) or not isinstance(data, Iterable):
-        raise TypeError(f"rekey_on_member needs a list or a mapping, not {describe(data)}")
+        raise TypeError(f"Type is not a valid list, set, or dict: rekey_on_member got {describe(data)}")
     keyed: dict[Any, Any] = {}
     for item in data.values() if isinstance(data, Mapping) else data:
         if not isinstance(item, Mapping):
-            raise TypeError(f"rekey_on_member: an element is {describe(item)}, not a mapping")
+            raise TypeError(f"List item is not a valid dict: it is {describe(item)}")
         if key not in item:
-            raise KeyError(f"rekey_on_member: an element has no key '{key}'")
+            raise KeyError(f"Key {key} was not found in an element (it has: {', '.join(map(str, item))})")
         if duplicates == "error" and item[key] in keyed:
-            raise ValueError(f"rekey_on_member: several elements have the key '{item[key]}'")
+            raise ValueError(f"Value '{item[key]}' is not unique, cannot convert to dict")
         keyed[item[key]] = item
     return keyed
 
@@ -218,8 +223,10 @@ def rekey_on_member(data: Any, key: str, duplicates: str = "error") -> dict[Any,
 def subelements(obj: Any, subelements: Any, skip_missing: bool = False) -> list[list[Any]]:
     """Pairs of each element and each entry of a list inside it; the list is named by a dotted path or a list of keys."""
     if not isinstance(obj, (Mapping, list)):
-        raise TypeError(f"subelements needs a list or a mapping, not {describe(obj)}")
-    path = subelements.split(".") if isinstance(subelements, str) else list(subelements)
+        raise TypeError(f"obj must be a list of dicts or a nested dict, not {describe(obj)}")
+    if not isinstance(subelements, (str, list)):
+        raise TypeError(f"subelements must be a list or a string, not {describe(subelements)}")
+    path = subelements.split(".") if isinstance(subelements, str) else subelements
     elements = list(obj.values()) if isinstance(obj, Mapping) else obj
     return [[element, entry] for element in elements for entry in _entries(element, path, skip_missing)]
 
@@ -228,14 +235,16 @@ def _entries(element: Any, path: list[str], skip_missing: bool) -> Iterator[Any]
     found = element
     for key in path:
         if not isinstance(found, Mapping):
-            raise TypeError(f"subelements: '{key}' is searched in {describe(found)}, not in a mapping")
+            if skip_missing:
+                return
+            raise TypeError(f"the key of '{key}' should point to a dictionary, but it is {describe(found)}")
         if key not in found:
             if skip_missing:
                 return
             raise KeyError(f"could not find '{key}' key in iterated item (it has: {', '.join(map(str, found))})")
         found = found[key]
     if not isinstance(found, list):
-        raise TypeError(f"subelements: '{'.'.join(path)}' is {describe(found)}, not a list")
+        raise TypeError(f"the key '{'.'.join(path)}' should point to a list, but it is {describe(found)}")
     yield from found
 
 

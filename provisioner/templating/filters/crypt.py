@@ -45,20 +45,19 @@ def hash_password(
     """The hash as it stands in ``/etc/shadow``; without a salt it is another one every time. Raises ``ValueError``."""
     name = ALIASES.get(scheme, scheme)
     if name not in SCHEMES:
-        raise ValueError(f"'{scheme}' is no known kind of hash; known are {', '.join([*ALIASES, *SCHEMES])}")
+        raise ValueError(f"{scheme} is not in the list of supported passlib algorithms: {', '.join([*ALIASES, *SCHEMES])}")
     kind = SCHEMES[name]
     salt = salt or "".join(secrets.choice(ALPHABET) for _ in range(salt_size or kind.salt_size))
     if not re.fullmatch(r"[./0-9A-Za-z]+", salt):
-        raise ValueError("the salt has characters other than letters, digits, dot and slash")
+        raise ValueError("Could not hash the secret: the salt has characters other than letters, digits, dot and slash")
     if len(salt) > kind.salt_size or (name == "bcrypt" and len(salt) != kind.salt_size):
-        raise ValueError(
-            f"the salt has {len(salt)} characters; {name} takes {'exactly' if name == 'bcrypt' else 'at most'} {kind.salt_size}"
-        )
+        size = f"exactly {kind.salt_size}" if name == "bcrypt" else f"at most {kind.salt_size}"
+        raise ValueError(f"Could not hash the secret: the salt has {len(salt)} characters; {name} takes {size}")
     if name == "bcrypt":
         return _bcrypt(password, salt, kind.rounds if rounds is None else int(rounds), ident or kind.prefix)
     count = kind.rounds if rounds is None else int(rounds)
     if kind.rounds and not 1000 <= count <= 999_999_999:
-        raise ValueError(f"{count} rounds; {name} takes 1000 to 999999999")
+        raise ValueError(f"Could not hash the secret: {count} rounds; {name} takes 1000 to 999999999")
     note = f"rounds={count}$" if kind.rounds and count != _FREE_ROUNDS else ""
     return _shadow(password, f"${kind.prefix}${note}{salt}", kind.prefix, salt, count)
 
@@ -100,7 +99,7 @@ def _bcrypt(password: str, salt: str, rounds: int, ident: str) -> str:
     import bcrypt
 
     if len(password.encode()) > 72:
-        raise ValueError("bcrypt takes passwords of at most 72 bytes")
+        raise ValueError("Could not hash the secret: bcrypt takes passwords of at most 72 bytes")
     # 22 characters hold four bits more than the 16 bytes of a salt; libraries refuse or clear them
     last = _BCRYPT_ALPHABET[_BCRYPT_ALPHABET.index(salt[-1]) & 0x30]
     setting = f"${ident}${rounds:02d}${salt[:-1]}{last}".encode()

@@ -7,29 +7,40 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from provisioner.templating.natural import describe
+
 _UNITS = "YZEPTGMKB"
 _FACTORS = {unit: 1 << (10 * power) for power, unit in enumerate(reversed(_UNITS))}
 _SIZE = re.compile(r"\s*(\d*\.?\d*)\s*([A-Za-z]+)?\s*")
 
 
+def _real(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} can only be used on numbers, not on {describe(value)}")
+    return value
+
+
 def logarithm(value: Any, base: Any = math.e) -> float:
     """The logarithm, natural by default."""
-    return math.log10(value) if base == 10 else math.log(value, base)
+    return math.log10(_real("log", value)) if base == 10 else math.log(_real("log", value), base)
 
 
 def power(value: Any, exponent: Any) -> float:
     """A power."""
-    return math.pow(value, exponent)
+    return math.pow(_real("pow", value), _real("pow", exponent))
 
 
 def root(value: Any, base: Any = 2) -> float:
     """A root, square by default."""
-    return math.sqrt(value) if base == 2 else math.pow(value, 1.0 / float(base))
+    return math.sqrt(_real("root", value)) if base == 2 else math.pow(_real("root", value), 1.0 / float(base))
 
 
 def human_readable(size: Any, isbits: bool = False, unit: str | None = None) -> str:
     """A number of bytes (or bits) with the unit that fits, or the given one: ``1.46 KB``."""
-    number = float(size)
+    try:
+        number = float(size)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"human_readable() failed on bad input: '{size}' is no number") from error
     word = "bits" if isbits else "Bytes"
     for name in _UNITS:
         factor = _FACTORS[name]

@@ -20,7 +20,11 @@ def password_hash(
     """A password's hash for ``/etc/shadow``: md5, sha256, sha512 or blowfish."""
     if not isinstance(password, (str, int, float)):
         raise TypeError("the password has to be a text")
-    return hash_password(text_of(password), hashtype, None if salt is None else text_of(salt), salt_size, rounds, ident)
+    if salt_size is not None and not isinstance(salt_size, (int, str)):
+        raise TypeError("salt_size must be an integer")
+    return hash_password(
+        text_of(password), hashtype, None if salt is None else text_of(salt), None if salt_size is None else int(salt_size), rounds, ident
+    )
 
 
 FILTERS: dict[str, Callable[..., Any]] = {"password_hash": password_hash}

@@ -8,14 +8,23 @@ import os.path
 from collections.abc import Callable
 from typing import Any
 
-from provisioner.templating.natural import text_of
+from provisioner.templating.natural import describe, text_of
 
 
 def path_join(paths: Any) -> str:
     """One path of several parts; a part that is absolute starts again."""
     if isinstance(paths, str):
         return os.path.join(paths)
+    if not isinstance(paths, (list, tuple)):
+        raise TypeError(f"path_join expects string or sequence, got {describe(paths)}")
     return os.path.join(*map(text_of, paths))
+
+
+def commonpath(paths: Any) -> str:
+    """The longest beginning that paths have in common."""
+    if not isinstance(paths, (list, tuple)):
+        raise TypeError(f"|commonpath expects a list of paths, got {describe(paths)}")
+    return os.path.commonpath([text_of(path) for path in paths])
 
 
 def relpath(path: Any, start: str = ".") -> str:
@@ -43,7 +52,7 @@ def _of_text(function: Callable[[str], Any]) -> Callable[[Any], Any]:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "basename": _of_text(os.path.basename),
-    "commonpath": lambda paths: os.path.commonpath([text_of(path) for path in paths]),
+    "commonpath": commonpath,
     "dirname": _of_text(os.path.dirname),
     "expanduser": _of_text(os.path.expanduser),
     "expandvars": _of_text(os.path.expandvars),

@@ -61,7 +61,9 @@ def regex_escape(value: Any, re_type: str = "python") -> str:
         return re.escape(_text(value))
     if re_type == "posix_basic":
         return re.sub(r"([].[^$*\\])", r"\\\1", _text(value))
-    raise ValueError(f"regular expressions of type '{re_type}' are not known; it can be python or posix_basic")
+    if re_type == "posix_extended":
+        raise ValueError(f"Regex type ({re_type}) not yet implemented; it can be python or posix_basic")
+    raise ValueError(f"Invalid regex type ({re_type}); it can be python or posix_basic")
 
 
 def quote(value: Any) -> str:
@@ -90,7 +92,7 @@ def comment(text: Any, style: str = "plain", **options: Any) -> str:
     times), ``beginning`` and ``end`` the outermost lines, ``newline`` the line end.
     """
     if style not in _STYLES:
-        raise ValueError(f"invalid comment style '{style}'; it can be {', '.join(_STYLES)}")
+        raise ValueError(f"Invalid style '{style}' of comment; it can be {', '.join(_STYLES)}")
     known = {"decoration", "beginning", "end", "newline", "prefix", "prefix_count", "postfix", "postfix_count"}
     unknown = set(options) - known
     if unknown:

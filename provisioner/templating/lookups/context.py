@@ -61,7 +61,7 @@ class LookupContext:
         found = self.find(kind, name)
         if found is None:
             looked = "" if Path(name).is_absolute() else f", looked in {', '.join(map(str, self.folders(kind)))}"
-            raise FileNotFoundError(f"file '{name}' not found{looked}")
+            raise FileNotFoundError(f"file '{name}' not found: No such file or directory{looked}")
         return found
 
     def read(self, path: Path) -> bytes:

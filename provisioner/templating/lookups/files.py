@@ -14,9 +14,10 @@ from typing import Any
 
 from provisioner.templating.files import template_variables
 from provisioner.templating.lookups.context import Lookup, LookupContext
-from provisioner.templating.natural import describe, join_plain, text_of
+from provisioner.templating.natural import join_plain, text_of, type_name
 from provisioner.templating.syntax import Syntax
 
+_NO_KEY = "Search key is required but was not found"
 _FLAT_KINDS = ("files", "templates", "vars")
 
 
@@ -37,7 +38,7 @@ def unvault(context: LookupContext, terms: list[Any]) -> list[Any]:
 
 def _name(term: Any) -> str:
     if not isinstance(term, str):
-        raise TypeError(f"the name of a file is a text, not {describe(term)}")
+        raise TypeError(f"the name of a file has to be a 'str', not '{type_name(term)}'")
     return term
 
 
@@ -47,12 +48,7 @@ def fileglob(context: LookupContext, terms: list[Any]) -> list[Any]:
     for term in terms:
         folder, pattern = os.path.split(_name(term))
         start = Path(folder).expanduser()
-        if start.is_absolute():
-            folders = [start]
-        elif folder:
-            folders = [base / start for base in context.folders("files")]
-        else:
-            folders = [base for base in context.folders("files") if base.name == "files"]
+        folders = [start] if start.is_absolute() else [base / start for base in context.folders("files")]
         for base in folders:
             paths = sorted(path for path in glob.glob(str(base / pattern)) if os.path.isfile(path))
             if paths:
@@ -130,11 +126,13 @@ def csvfile(context: LookupContext, terms: list[Any], **options: Any) -> list[An
     """Cells of a table file: the term is the key of the row; ``file``, ``delimiter``, ``col``, ``keycol``, ``encoding``, ``default``."""
     defaults = {"file": "ansible.csv", "delimiter": "TAB", "col": 1, "keycol": 0, "encoding": "utf-8", "default": None}
     cells: list[Any] = []
+    if not terms:
+        raise ValueError(_NO_KEY)
     for term in terms:
         key, given = _key_and_options(term, defaults, options)
         delimiter = "\t" if str(given["delimiter"]) in ("TAB", "t", "\\t") else str(given["delimiter"])
         text = context.read(context.require("files", str(given["file"]))).decode(str(given["encoding"]))
-        column, key_column = int(given["col"]), int(given["keycol"])
+        column, key_column = _number("col", given["col"]), _number("keycol", given["keycol"])
         found = given["default"]
         for row in csv.reader(io.StringIO(text), delimiter=delimiter):
             if len(row) > max(column, key_column) and row[key_column] == key:
@@ -143,6 +141,13 @@ def csvfile(context: LookupContext, terms: list[Any], **options: Any) -> list[An
         if found is not None:
             cells.extend(found if isinstance(found, list) else [found])
     return cells
+
+
+def _number(name: str, value: Any) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError(f"{name}={value} has an invalid value: it is no number") from None
 
 
 def ini(context: LookupContext, terms: list[Any], **options: Any) -> list[Any]:
@@ -164,7 +169,11 @@ def ini(context: LookupContext, terms: list[Any], **options: Any) -> list[Any]:
         section = str(given["section"])
         if given["type"] == "properties":
             text, section = f"[java_properties]\n{text}", "java_properties"
-        parser.read_file(io.StringIO(text))
+        try:
+            parser.read_file(io.StringIO(text))
+        except configparser.DuplicateOptionError as error:
+            where = f"Duplicate option in '{given['file']}', line {error.lineno}"
+            raise ValueError(f"{where}: '{error.option}' stands in section '{error.section}' already") from None
         values += _ini_values(parser, key, section, given)
     return values
 
@@ -177,24 +186,27 @@ def _ini_values(parser: configparser.ConfigParser, key: str, section: str, given
     return [parser.get(section, key, fallback=given["default"])]
 
 
+_WORD = re.compile(r"""(?:\w+=(?:"[^"]*"|'[^']*')|\S+)""")
+
+
 def _key_and_options(term: Any, defaults: Mapping[str, Any], options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """``key file=x section=y`` or the key with options as arguments."""
-    import shlex
-
     unknown = set(options) - set(defaults)
     if unknown:
-        raise TypeError(f"unexpected option '{min(unknown)}'; known are {', '.join(sorted(defaults))}")
+        raise TypeError(f"'{min(unknown)}' is not a valid option; known are {', '.join(sorted(defaults))}")
     given = {**defaults, **options}
-    words = shlex.split(_name(term))
+    words = _WORD.findall(_name(term))
     keys: list[str] = []
     for word in words:
         name, equals, value = word.partition("=")
-        if equals and name in defaults:
-            given[name] = value
+        if equals:
+            if name not in defaults:
+                raise ValueError(f"'{name}' is not a valid option; known are {', '.join(sorted(defaults))}")
+            given[name] = value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
         else:
             keys.append(word)
     if not keys:
-        raise ValueError("Search key is required but was not found")
+        raise ValueError(_NO_KEY)
     return " ".join(keys), given
 
 

@@ -37,7 +37,7 @@ def dictionary(_context: LookupContext, terms: list[Any]) -> list[Any]:
 
 def _rows(terms: list[Any], name: str) -> list[list[Any]]:
     if not terms:
-        raise ValueError(f"{name} needs at least one element in each list, and there is no list")
+        raise ValueError(f"with_{name} requires at least one element in each list, and there is no list")
     return [term if isinstance(term, list) else [term] for term in terms]
 
 
@@ -71,6 +71,9 @@ def random_choice(_context: LookupContext, terms: list[Any]) -> list[Any]:
     return [random.choice(terms)] if terms else []
 
 
+_SUBELEMENTS_TERMS = "first a dict or a list, second a string (the key of the inner list), then optionally flags"
+
+
 def subelements(_context: LookupContext, terms: list[Any], *, skip_missing: bool = False) -> list[Any]:
     """Pairs of each element, without its inner list, and each entry of that list.
 
@@ -78,14 +81,17 @@ def subelements(_context: LookupContext, terms: list[Any], *, skip_missing: bool
     """
     if len(terms) == 1 and isinstance(terms[0], list) and len(terms[0]) in (2, 3):
         terms = terms[0]
-    if len(terms) not in (2, 3) or not isinstance(terms[1], str):
-        raise ValueError("subelements needs a list (or mapping), the key of the inner list, and optionally a mapping of flags")
+    if len(terms) not in (2, 3):
+        raise ValueError(f"subelements expects a list of two or three terms, not of {len(terms)}: {_SUBELEMENTS_TERMS}")
     flags = terms[2] if len(terms) == 3 else {}
     if not isinstance(flags, Mapping) or set(flags) - {"skip_missing"}:
-        raise ValueError("the flags of subelements are a mapping; the only one known is skip_missing")
+        raise ValueError(
+            f"the optional third item must be a dict of flags; the only one known is skip_missing; terms are {_SUBELEMENTS_TERMS}"
+        )
     elements = list(terms[0].values()) if isinstance(terms[0], Mapping) else terms[0]
-    if not isinstance(elements, list):
-        raise TypeError(f"subelements needs a list or a mapping first, not {describe(elements)}")
+    for fits, found in ((isinstance(elements, list), elements), (isinstance(terms[1], str), terms[1])):
+        if not fits:
+            raise TypeError(f"the terms of subelements are {_SUBELEMENTS_TERMS}; found {describe(found)}")
     present = [item for item in elements if not (isinstance(item, Mapping) and item.get("skipped", False) is not False)]
     skipping = skip_missing or str(flags.get("skip_missing", False)).lower() in ("true", "yes", "1", "on")
     path = terms[1].split(".")
@@ -147,7 +153,7 @@ def _integer(name: str, value: Any) -> int:
     try:
         return value if isinstance(value, int) else int(str(value), 0)
     except ValueError:
-        raise ValueError(f"can't parse {name}={value} as integer") from None
+        raise ValueError(f"can't parse {name}={value} as integer: {name} has an invalid value, write a whole number") from None
 
 
 def _numbers(settings: Mapping[str, Any]) -> list[str]:
@@ -166,7 +172,7 @@ def _numbers(settings: Mapping[str, Any]) -> list[str]:
     if stride == 0:
         return []
     if (end - start) * stride < 0:
-        raise ValueError(f"to count {'backwards make stride negative' if stride > 0 else 'forwards do not make stride negative'}")
+        raise ValueError("to count " + ("backwards make stride negative" if stride > 0 else "forward don't make stride negative"))
     found = range(start, end + (1 if stride > 0 else -1), stride)
     if len(found) > _LIMIT:
         raise ValueError(f"a sequence of {len(found)} numbers is too long")
@@ -177,7 +183,7 @@ def _formatted(form: str, number: int) -> str:
     try:
         return form % number
     except (ValueError, TypeError) as error:
-        raise ValueError(f"the format '{form}' is no format for a number, such as host%02d: {error}") from None
+        raise ValueError(f"bad formatting string: {form}, which is none for a number, such as host%02d ({error})") from None
 
 
 LOOKUPS: dict[str, Lookup] = {

@@ -14,7 +14,7 @@ from provisioner.diagnostics import did_you_mean
 from provisioner.templating.guard import refused
 from provisioner.templating.lookups.context import Lookup, LookupContext
 from provisioner.templating.missing import Missing
-from provisioner.templating.natural import describe, plain
+from provisioner.templating.natural import describe, plain, type_name
 
 _NOT_GIVEN = object()
 
@@ -24,7 +24,7 @@ def variables(context: LookupContext, terms: list[Any], *, default: Any = _NOT_G
     values: list[Any] = []
     for term in terms:
         if not isinstance(term, str):
-            raise TypeError(f"the name of a variable is a text, not {describe(term)}")
+            raise TypeError(f"Invalid setting identifier: Variable name must be 'str' not '{type_name(term)}'")
         value = context.evaluation.resolve(term)
         if value is nothing:
             if default is _NOT_GIVEN:
@@ -38,14 +38,14 @@ def names(context: LookupContext, terms: list[Any]) -> list[Any]:
     """The names of variables that match regular expressions."""
     for term in terms:
         if not isinstance(term, str):
-            raise TypeError(f"a pattern is a text, not {describe(term)}")
+            raise TypeError(f"Invalid setting identifier: a pattern is a text, not {describe(term)}")
     known = sorted(context.evaluation.scope.names())
     found: list[str] = []
     for term in terms:
         try:
             pattern = re.compile(term)
         except re.error as error:
-            raise ValueError(f"'{term}' is no regular expression: {error}") from None
+            raise ValueError(f"Unable to use '{term}' as a regular expression: {error}") from None
         found += [name for name in known if pattern.search(name)]
     return found
 
