@@ -167,6 +167,9 @@ class Files:
         if backup:
             self.backup(path)
         self._node.note_diff(path, old, wanted)
+        if not in_place and self._is_mount(path):
+            final["in_place"] = True
+            self._node.warn(f"{path} is a mount point, so it is written in place")
         bits = state.mode if mode is None else resolve_mode(mode, state.mode, False, self._node.reader.umask())
         self._write(path, wanted, self._described(state, old), bits, owner or state.owner, group or state.group, **final)
         return True
@@ -192,8 +195,15 @@ class Files:
     def _write(self, path: str, content: Content, before: Any, mode: int, owner: str | None, group: str | None, **final: Any) -> None:
         after = {"sha256": content.digest, "size": content.size, "mode": f"{mode:04o}", **_owned(owner, group)}
         certain = not isinstance(before, Unknown)
+        if final.get("in_place"):
+            after["in_place"] = True
         final.update(content=content, mode=mode, owner=owner, group=group)
         self._node.record(WriteFile(target=path, before=before, after=after, certain=certain, **final))
+
+    def _is_mount(self, path: str) -> bool:
+        """Whether something is mounted over the file itself, as containers do with /etc/hosts: such a name cannot be given away."""
+        mounts = self._node.reader.content("/proc/self/mounts").bytes() if self.exists("/proc/self/mounts") else b""
+        return (" " + path.replace(" ", "\\040") + " ").encode("utf-8", "surrogateescape") in mounts
 
     def _same_content(self, path: str, state: FileState, wanted: Content) -> bool:
         return state.kind == "file" and state.size == wanted.size and self._node.reader.content(path).digest == wanted.digest

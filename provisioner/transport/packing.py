@@ -77,7 +77,8 @@ def pack(sources: Mapping[str, bytes]) -> Payload:
     """Compress sources: comments and docstrings go, line numbers stay."""
     lean = {name: strip(source.decode()) for name, source in sorted(sources.items())}
     loader = zlib.compress(lean[LOADER].encode(), 9)
-    packed = zlib.compress(marshal.dumps(lean, 2), 9)
+    squeezer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS, 9)
+    packed = squeezer.compress(marshal.dumps(lean, 2)) + squeezer.flush()
     return Payload(loader, packed, hashlib.sha256(packed).hexdigest())
 
 
@@ -111,6 +112,10 @@ def _needless(tree: ast.Module, lines: list[bytes]) -> Iterator[Cut]:
                 if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING" and not block.orelse:
                     yield *_from(block.lineno, block.col_offset), *_to(block), b""
                     block.body = []
+    if not any(isinstance(node, ast.If) and node.body and ast.unparse(node.test) == "TYPE_CHECKING" for node in ast.walk(tree)):
+        for block in tree.body:
+            if isinstance(block, ast.Assign) and ast.unparse(block) == "TYPE_CHECKING = False":
+                yield *_from(block.lineno, 0), *_to(block), b""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             for statement in node.body:

@@ -32,7 +32,13 @@ class _Bare(ast.NodeTransformer):
         node.body = kept or ([] if isinstance(node, ast.Module) else [zero])
         return node
 
-    visit_Module = visit_ClassDef = _body  # noqa: N815 - the names are ast's
+    visit_ClassDef = _body  # noqa: N815 - the names are ast's
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        self._body(node)
+        if not any(isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING" for each in ast.walk(node)):
+            node.body = [statement for statement in node.body if ast.unparse(statement) != "TYPE_CHECKING = False"]
+        return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None

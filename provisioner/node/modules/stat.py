@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from ..declare import Module, Params, option
-from ..faults import Fail
+from ..faults import Fail, UnknownReading
+from ..wire import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,12 +116,15 @@ def _checksum(node: Node, path: str, algorithm: str) -> str:
     return hashlib.new(algorithm, content.bytes(), usedforsecurity=False).hexdigest()
 
 
-def _mime(node: Node, path: str, state: FileState) -> dict[str, str]:
+def _mime(node: Node, path: str, state: FileState) -> dict[str, Any]:
     """What ``file`` says; "unknown" where the program is missing, as in Ansible."""
     unknown = {"mimetype": "unknown", "charset": "unknown"}
     if state.kind not in ("file", "directory", "link") or node.commands.find("file") is None:
         return unknown
-    answer = node.commands.query(["file", "--mime-type", "--mime-encoding", path], about=[("path", path)], ok=None)
+    try:
+        answer = node.commands.query(["file", "--mime-type", "--mime-encoding", path], about=[("path", path)], ok=None)
+    except UnknownReading as missing:
+        return dict.fromkeys(unknown, Unknown(missing.because))
     _, colon, said = answer.out.rpartition(": ")
     kind, _, charset = said.partition(";")
     if answer.rc or not colon:
@@ -136,6 +140,8 @@ def _flags(node: Node, path: str, state: FileState) -> dict[str, Any]:
         letters = node.values.get("chattr", path)
     except Fail:
         return nothing
+    except UnknownReading as missing:
+        return dict.fromkeys(nothing, Unknown(missing.because))
     names = {
         "A": "noatime",
         "a": "append",
