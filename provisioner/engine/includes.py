@@ -73,7 +73,7 @@ class IncludeLife(TaskLife):
             near=self.task.span.file,
             folder=self.walk.play.play.folder,
             role=self.inherited.role,
-            public=as_bool(call.given("public"), "public"),
+            public=as_bool(call.given("public", default=self.walk.run.loader.context.private_role_vars is False), "public"),
             allow_duplicates=as_bool(call.given("allow_duplicates", default=True), "allow_duplicates"),
             validate=as_bool(call.given("rolespec_validate", default=True), "rolespec_validate"),
             collections=self.inherited.directives.collections,

@@ -51,7 +51,7 @@ def settle_job(walk: HostWalk, job: Job) -> None:
     value = _register(walk, job)
     problem = _notify(walk, job, order) if failed is None else None
     status = walk.run.notes.finished(walk.host.name, walk.play.label, job, order, ignored=ignored, rescued=rescued)
-    if status != "skipped":
+    if status != "skipped" and not unreachable:
         walk.roles.ran.update(id(role) for role in job.inherited.roles)
     if unreachable:
         assert failed is not None, "a lost host has a failed verdict"

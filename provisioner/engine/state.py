@@ -133,9 +133,16 @@ class RolesSeen:
 
     def is_done(self, role: RoleSource) -> bool:
         """Whether an equal use of the role was completed and it may not be repeated."""
+        return any(id(done) in self.ran for done in self._equal(role))
+
+    def may_be_done(self, role: RoleSource) -> bool:
+        """The same while tasks of that use may still be queued: whether any of them really runs is not known yet."""
+        return bool(self._equal(role))
+
+    def _equal(self, role: RoleSource) -> list[RoleSource]:
         if role.allow_duplicates:
-            return False
-        return any(done.path == role.path and done.key == role.key for done in self.completed)
+            return []
+        return [done for done in self.completed if done.path == role.path and done.key == role.key]
 
 
 def place_text(span: Span) -> str:

@@ -158,8 +158,10 @@ class HostWalk:
 
     def _block(self, block: Block, inherited: Inherited, place: Place) -> None:
         role = block.role
-        if role is not None and self.roles.is_done(role):
-            return
+        if role is not None and self.roles.may_be_done(role):
+            self.batch.flush()
+            if self.roles.is_done(role):
+                return
         try:
             if block.rescue or block.always:
                 self._guarded(block, inherited, place)

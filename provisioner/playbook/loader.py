@@ -207,7 +207,7 @@ class Loader:
             directives=task.directives,
             sources=Sources(*names),
             repeatable=_flag(task.args.get("allow_duplicates"), True),
-            public=_flag(task.args.get("public"), True),
+            public=_flag(task.args.get("public"), not self.context.private_role_vars),
             validate=_flag(task.args.get("rolespec_validate"), True),
         )
 

@@ -281,7 +281,7 @@ class RoleLoader:
     def use(self, item: Any, report: Reporter, *, canonical: bool = False) -> Use | None:
         """An entry of ``roles:`` or of a role's dependencies; keys that are no keywords are parameters of the role."""
         if isinstance(item, str):
-            return Use(self._short(item), report.at())
+            return Use(self._short(item), report.at(), public=not self._context.private_role_vars)
         name = (item.get("role") or item.get("name") or item.get("src")) if isinstance(item, dict) else None
         if not isinstance(name, str):
             help_ = "write its name, or a mapping with 'role: NAME'"
@@ -290,7 +290,7 @@ class RoleLoader:
         shared = directives(item, report, canonical=self._tasks.actions.canonical if canonical else None)
         reserved = {*ROLE, "role", "name", "src", "scm", "version"}
         params = {key: value for key, value in item.items() if key not in reserved}
-        return Use(self._short(name), report.at(), params, shared)
+        return Use(self._short(name), report.at(), params, shared, public=not self._context.private_role_vars)
 
     def _short(self, name: str) -> str:
         """``git+https://…/x.git,v1`` and ``src,version,name`` of galaxy dependencies → the installed name."""

@@ -40,6 +40,7 @@ class LoadContext:
     linting           nothing will run: what only this machine lacks is a warning
     follow_includes   also read files and roles that literal ``include_tasks`` and ``include_role`` name, so that mistakes there are found
                       before the run
+    private_role_vars  whether variables of roles end with them; None: those of included roles do, those of others stay for the play
     """
 
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
@@ -57,6 +58,7 @@ class LoadContext:
     expected: frozenset[str] = frozenset()
     linting: bool = False
     follow_includes: bool = True
+    private_role_vars: bool | None = None
 
     def collection_folders(self, name: str, playbooks: Path) -> list[Path]:
         """Where the collection ``namespace.name`` may be, for a playbook in this folder."""

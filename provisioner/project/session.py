@@ -182,6 +182,7 @@ def _loader(config: Config, vault: Vault, extra: Mapping[str, Any], environment:
         check_file=environment.file_check,
         lookups=environment.lookups,
         extra_vars=extra,
+        private_role_vars=config.private_role_vars if "private_role_vars" in config.origins else None,
     )
     context.entered = lambda folder: load_plugins(environment, folder, context.diagnostics)
     if config.roles_path:

@@ -250,3 +250,19 @@ def test_the_inventory_may_come_by_option_as_with_ansible(project: Project) -> N
     wrong = project("plan", "playbooks/site.yml")
     assert wrong.code == 1
     assert "is a playbook, and an inventory is wanted first" in wrong.err
+
+
+@pytest.mark.parametrize(("setting", "imported", "included"), [(None, "kept", "gone"), ("0", "kept", "kept"), ("1", "gone", "gone")])
+def test_variables_of_roles_stay_or_go(
+    project: Project, monkeypatch: pytest.MonkeyPatch, setting: str | None, imported: str, included: str
+) -> None:
+    if setting is not None:
+        monkeypatch.setenv("ANSIBLE_PRIVATE_ROLE_VARS", setting)
+    for name in ("one", "two"):
+        project.write(f"playbooks/roles/{name}/vars/main.yml", f"{name}: kept\n")
+        project.write(f"playbooks/roles/{name}/tasks/main.yml", "- debug:\n")
+    project.tasks(
+        "- import_role: {name: one}\n- include_role: {name: two}\n"
+        "- debug: {msg: \"{{ one | default('gone') }} {{ two | default('gone') }}\"}\n"
+    )
+    assert f"{imported} {included}" in project("apply", "inventory.yml").out
