@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import paramiko
 
@@ -154,6 +155,14 @@ _configs: dict[tuple[object, ...], paramiko.SSHConfig] = {}
 _parsing = threading.Lock()
 
 
+class _Config(paramiko.SSHConfig):
+    """Asks the resolver for this machine's full name (``%l``) only where a value has something to fill in; paramiko does at every look-up."""
+
+    def _tokenize(self, *args: Any) -> Any:
+        value = args[-1]
+        return super()._tokenize(*args) if "%" in value or "~" in value else value  # type: ignore[misc]
+
+
 def _config(lines: Sequence[str], file: str | None) -> paramiko.SSHConfig:
     """The files behind the given lines, parsed once for all hosts that share these."""
     files = [Path(file).expanduser()] if file else [USER_FILE.expanduser(), SYSTEM_FILE]
@@ -164,7 +173,7 @@ def _config(lines: Sequence[str], file: str | None) -> paramiko.SSHConfig:
         if key not in _configs:
             text = "\n".join([*lines, *(line for path in files for line in ("Host *", *_read(path, str(path) == file, 0)))])
             try:
-                _configs[key] = paramiko.SSHConfig.from_text(text)
+                _configs[key] = _Config.from_text(text)
             except (paramiko.SSHException, ValueError) as error:
                 raise HostUnreachable(f"cannot read {' or '.join(str(path) for path in files)}: {error}") from None
         return _configs[key]
