@@ -156,7 +156,7 @@ _parsing = threading.Lock()
 
 
 class _Config(paramiko.SSHConfig):
-    """Asks the resolver for this machine's full name (``%l``) only where a value has something to fill in; paramiko does at every look-up."""
+    """Fills in only values that hold something to fill in: paramiko asks the resolver for our own full name (``%l``) at every look-up."""
 
     def _tokenize(self, *args: Any) -> Any:
         value = args[-1]
