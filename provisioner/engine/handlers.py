@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from provisioner.diagnostics import did_you_mean
 from provisioner.engine.clocks import FIRST, Place
 from provisioner.engine.inherit import Inherited
+from provisioner.engine.signals import TaskFailed
 from provisioner.errors import HostUnreachable, InputError
 from provisioner.playbook.model import Block, Entry, Play, Role, RoleSource, Task
 from provisioner.values import UnknownValueError
@@ -28,12 +29,16 @@ LEFT_OVER = "an earlier run was interrupted before it ran"
 
 @dataclass
 class Handler:
-    """A handler of a play with everything it inherits; ``index`` is its place in the order of definition."""
+    """A handler of a play with everything it inherits; ``index`` is its place in the order of definition.
+
+    ``group``: those written one after the other in one list share it.
+    """
 
     task: Task
     inherited: Inherited
     index: int
     role: RoleSource | None
+    group: int = 0
 
     def key(self, name: str) -> str:
         """How the journal on the node names it."""
@@ -54,6 +59,7 @@ class HandlerBook:
         self._lock = threading.Lock()
         self.handlers: list[Handler] = []
         self._known: set[int] = set()
+        self._group = 0
         for role in play.roles:
             self.add_role(role, inherited)
         self._add(play.handlers, inherited, None)
@@ -72,13 +78,15 @@ class HandlerBook:
         self._add(role.handlers, inherited.plus(role.body.directives, role.source), role.source)
 
     def _add(self, entries: Iterable[Entry], inherited: Inherited, role: RoleSource | None) -> None:
+        self._group += 1
         for entry in entries:
             if isinstance(entry, Block):
                 self._add(entry.tasks, inherited.within(entry), entry.role or role)
+                self._group += 1
             else:
                 with self._lock:
                     source = entry.role or role
-                    self.handlers.append(Handler(entry, inherited.within(entry), len(self.handlers), source))
+                    self.handlers.append(Handler(entry, inherited.within(entry), len(self.handlers), source, self._group))
 
 
 @dataclass
@@ -104,6 +112,8 @@ class HostHandlers:
         self._book = book
         self._names: dict[int, str | None] = {}
         self._notices: dict[int, Notice] = {}
+        self._failed: set[int] = set()
+        """Handlers that failed: they are not run again in this play, and stay noted for the next run."""
         self._to_note: list[str] = []
         self._to_strike: list[str] = []
 
@@ -125,7 +135,7 @@ class HostHandlers:
     @property
     def waiting(self) -> list[str]:
         """Names of the handlers that are notified and have not run."""
-        return [self._label(handler) for handler in self._book.handlers if handler.index in self._notices]
+        return [self._label(handler) for handler in self._book.handlers if handler.index in self._notices or handler.index in self._failed]
 
     def run(self, place: Place) -> None:
         """Run what is notified, in the order of definition, each once; what they notify in turn runs as well."""
@@ -174,9 +184,13 @@ class HostHandlers:
         try:
             walk.task(handler.task, inherited, place, handler=notice.text)
             walk.batch.flush()
+        except TaskFailed:
+            self._failed.add(handler.index)
+            raise
         except BaseException:
             self._notices[handler.index] = notice
             raise
+        self._failed.discard(handler.index)
         if walk.run.options.mode == "apply":
             self._to_strike.append(handler.key(self._label(handler)))
 
@@ -205,9 +219,13 @@ class HostHandlers:
                     self._mark(handler, LEFT_OVER, True)
 
     def _find(self, name: str, among: Sequence[Handler]) -> list[Handler]:
-        """Handlers that a notification means: the last one of that name, and all that listen to it."""
+        """Handlers that a notification means: one of that name, and all that listen to it.
+
+        Of several with the name, a later list wins over an earlier one, and in a list the first.
+        """
         found: list[Handler] = []
-        by_name = next((handler for handler in reversed(among) if name in handler.names(self._label(handler))), None)
+        named = [handler for handler in among if name in handler.names(self._label(handler))]
+        by_name = next((handler for handler in named if handler.group == named[-1].group), None)
         if by_name is not None:
             found.append(by_name)
         for handler in among:

@@ -163,3 +163,27 @@ def test_set_fact_wins_over_a_result_that_was_registered_before(one: Project) ->
 """
     )
     assert ran.steps[-1].msg == "later"
+
+
+def test_a_handler_that_failed_in_a_block_is_rescued_and_not_run_again(one: Project) -> None:
+    ran = one.play(
+        """
+    - block:
+        - {command: x, notify: h}
+        - meta: flush_handlers
+      rescue: [{name: say, debug: {msg: "{{ ansible_failed_task.name }}"}}]
+""",
+        head="  handlers: [{name: h, fail: {}}]\n",
+    )
+    assert [(step.task, step.status) for step in ran.steps] == [("command", "changed"), ("h", "failed"), ("say", "ok")]
+    assert ran.steps[-1].msg == "h"
+    assert ran.outcome.exit_code == 0
+
+
+def test_the_first_handler_of_a_name_in_a_list_is_meant_with_all_that_listen(one: Project) -> None:
+    ran = one.play(
+        "\n    - {command: x, notify: h}\n",
+        head="  handlers:\n    - {name: h, debug: {msg: first}}\n    - {name: h, debug: {msg: second}}\n"
+        "    - {name: other, listen: h, debug: {msg: listens}}\n",
+    )
+    assert [step.msg for step in ran.steps[1:]] == ["first", "listens"]
