@@ -160,13 +160,20 @@ def literal(text: str) -> Any:
             value = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
-    return value if _is_plain(value) else text
+    try:
+        return _plain(value)
+    except TypeError:  # a key that no mapping can have any more
+        return text
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether the value could stand in a YAML file too; bytes, sets and complex numbers could not."""
+def _plain(value: Any) -> Any:
+    """The value as it could stand in a YAML file too: bytes are texts, tuples and sets lists, what else there is its spelling in Python."""
     if isinstance(value, dict):
-        return all(_is_plain(part) for pair in value.items() for part in pair)
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
-    return value is None or isinstance(value, (str, int, float))
+        return {_plain(key): _plain(child) for key, child in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_plain(child) for child in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if value is ...:
+        return "..."
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)

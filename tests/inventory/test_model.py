@@ -190,3 +190,10 @@ def test_group_names_that_are_no_names_of_variables(tmp_path: Path, names: Any, 
     inventory = load([source], options=Options(group_names=names))
     assert inventory.group_hosts(group) == inventory.group_hosts("top") == ["a"]
     assert [item.message for item in inventory.warnings] == ([f"Invalid characters were found in group names {said}"] if said else [])
+
+
+def test_python_literals_of_ini_files_are_plain_values(tmp_path: Path) -> None:
+    source = tmp_path / "hosts"
+    source.write_text("[all:vars]\na=b'x'\nb=(1, 2)\nc={1, 2}\nd=1j\ne=...\nf=[b'x', (1,)]\n[web]\nh\n")
+    found = combine(load([source]).variables("h"))
+    assert found == {"a": "x", "b": [1, 2], "c": [1, 2], "d": "1j", "e": "...", "f": ["x", [1]]}
