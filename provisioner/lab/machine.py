@@ -6,6 +6,7 @@ down anywhere.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -24,10 +25,8 @@ SUITES: dict[str, str] = {
 }
 """Suites a node can be made of, with the distribution each belongs to."""
 
-_OFFICIAL = {
-    "debian": ("http://deb.debian.org/debian", "http://deb.debian.org/debian-security"),
-    "ubuntu": ("http://archive.ubuntu.com/ubuntu", "http://security.ubuntu.com/ubuntu"),
-}
+_MIRROR = "PROVISION_{}_MIRROR"
+"""The variable that names an archive when this machine's own apt uses none of that distribution; security updates are beside it."""
 _KEYRINGS = {
     "debian": "/usr/share/keyrings/debian-archive-keyring.gpg",
     "ubuntu": "/usr/share/keyrings/ubuntu-archive-keyring.gpg",
@@ -90,8 +89,10 @@ def sources(suite: str, *, apt: Path = Path("/etc/apt")) -> list[Source]:
 
 
 def _mirrors(family: str, apt: Path) -> tuple[str, str]:
-    """(archive, security archive) from this machine's own sources, else the official ones."""
-    main, security = _OFFICIAL[family]
+    """(archive, security archive) from this machine's own sources, else from the environment. Raises UsageError without either."""
+    variable = _MIRROR.format(family.upper())
+    main = os.environ.get(variable, "")
+    security = f"{main.rstrip('/')}-security" if main and family == "debian" else main
     for uri, suites in _entries(apt):
         if not re.search(rf"/{family}(-security)?/?$", uri):
             continue
@@ -99,7 +100,13 @@ def _mirrors(family: str, apt: Path) -> tuple[str, str]:
             security = uri
         else:
             main = uri
-    return main.rstrip("/"), security.rstrip("/")
+    if not main:
+        raise UsageError(
+            f"this machine's apt knows no {family.capitalize()} archive",
+            why="a node of another distribution needs one to be made from",
+            help=f"name it: {variable}=http://…/{family} provision lab up …",
+        )
+    return main.rstrip("/"), (security or main).rstrip("/")
 
 
 def _entries(apt: Path) -> list[tuple[str, list[str]]]:

@@ -43,10 +43,13 @@ deb http://lines.example/debian-security bookworm-security main
         ("sources.list.d/debian.sources", DEB822, "http://mirror.example/debian", "http://mirror.example/debian-security"),
         ("sources.list", ONE_LINE, "http://lines.example/debian", "http://lines.example/debian-security"),
         ("sources.list.d/x.list", ONE_LINE, "http://lines.example/debian", "http://lines.example/debian-security"),
-        ("sources.list", "", "http://deb.debian.org/debian", "http://deb.debian.org/debian-security"),
+        ("sources.list", "", "http://named.example/debian", "http://named.example/debian-security"),
     ],
 )
-def test_mirrors_are_those_of_this_machine(tmp_path: Path, file: str, text: str, main: str, security: str) -> None:
+def test_mirrors_are_those_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str, main: str, security: str
+) -> None:
+    monkeypatch.setenv("PROVISION_DEBIAN_MIRROR", "http://named.example/debian")
     path = tmp_path / file
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -55,7 +58,16 @@ def test_mirrors_are_those_of_this_machine(tmp_path: Path, file: str, text: str,
     assert (release.suite, updates.suite, fixes.suite) == ("trixie", "trixie-updates", "trixie-security")
 
 
-def test_components_are_those_the_suite_has(tmp_path: Path) -> None:
+def test_without_any_archive_it_says_how_to_name_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PROVISION_UBUNTU_MIRROR", raising=False)
+    with pytest.raises(UsageError, match="no Ubuntu archive") as caught:
+        machine.sources("jammy", apt=tmp_path)
+    assert "PROVISION_UBUNTU_MIRROR" in caught.value.help
+
+
+def test_components_are_those_the_suite_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for family in ("DEBIAN", "UBUNTU"):
+        monkeypatch.setenv(f"PROVISION_{family}_MIRROR", "http://named.example/archive")
     assert "non-free-firmware" in machine.sources("bookworm", apt=tmp_path)[0].components
     assert "non-free-firmware" not in machine.sources("bullseye", apt=tmp_path)[0].components
     assert "universe" in machine.sources("jammy", apt=tmp_path)[0].line()
