@@ -73,8 +73,12 @@ class UnknownSubset(ValueError):
 
 
 def chosen(subsets: Iterable[str]) -> list[str]:
-    """The collectors that a gather_subset list means, as Ansible reads it: ``all``, ``min``, names, and ``!`` takes away."""
+    """The collectors that a gather_subset list means, as Ansible reads it: ``all``, ``min``, names, and ``!`` takes away.
+
+    What is named itself stays whatever else is taken away: ``["!all", "network"]`` means the minimum and the network.
+    """
     added: set[str] = set()
+    named: set[str] = set()
     removed: set[str] = set()
     minimum = True
     everything = False
@@ -88,10 +92,11 @@ def chosen(subsets: Iterable[str]) -> list[str]:
             minimum = minimum and name != "min"
         else:
             added |= members
+            named |= members if name not in ("all", "min") else set()
             everything = everything or name == "all"
     if not added and removed:
         added = set(COLLECTORS)
-    found = (added - removed) | (set(MINIMUM) - (removed if not minimum else set()) if minimum else set())
+    found = (added - (removed - named)) | (set(MINIMUM) - (removed if not minimum else set()) if minimum else set())
     return sorted(found & set(COLLECTORS))
 
 

@@ -1,0 +1,26 @@
+"""Which facts a gather_subset list means."""
+
+from __future__ import annotations
+
+import pytest
+
+from provisioner.node.facts import COLLECTORS, MINIMUM, chosen
+
+
+@pytest.mark.parametrize(
+    ("subsets", "wanted"),
+    [
+        (["all"], set(COLLECTORS)),
+        (["!all"], set(MINIMUM)),
+        (["!all", "network"], {*MINIMUM, "network"}),
+        (["network", "!all"], {*MINIMUM, "network"}),
+        (["all", "!virtual"], set(COLLECTORS) - {"virtual"}),
+    ],
+)
+def test_subsets(subsets: list[str], wanted: set[str]) -> None:
+    assert set(chosen(subsets)) - {"interfaces"} == wanted & set(COLLECTORS) - {"interfaces"}
+
+
+def test_what_is_taken_away_stays_away() -> None:
+    assert "hardware" not in chosen(["!hardware"])
+    assert "user" not in chosen(["!all", "!min", "network"])
