@@ -76,12 +76,12 @@ def chosen(subsets: Iterable[str]) -> list[str]:
     """The collectors that a gather_subset list means, as Ansible reads it: ``all``, ``min``, names, and ``!`` takes away.
 
     What is named itself stays whatever else is taken away: ``["!all", "network"]`` means the minimum and the network.
+    Where nothing is named, taking away leaves the minimum.
     """
     added: set[str] = set()
     named: set[str] = set()
     removed: set[str] = set()
     minimum = True
-    everything = False
     for subset in subsets:
         name = subset.lstrip("!")
         if name not in ("all", "min") and name not in COLLECTORS and name not in ACCEPTED:
@@ -93,9 +93,6 @@ def chosen(subsets: Iterable[str]) -> list[str]:
         else:
             added |= members
             named |= members if name not in ("all", "min") else set()
-            everything = everything or name == "all"
-    if not added and removed:
-        added = set(COLLECTORS)
     found = (added - (removed - named)) | (set(MINIMUM) - (removed if not minimum else set()) if minimum else set())
     return sorted(found & set(COLLECTORS))
 
