@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+FAILURE = "Failure executing fact script"
+
+
 def local(folder: str) -> dict[str, Any]:
     """Each ``NAME.fact`` file, as JSON or INI; an executable one is run and its output read so."""
     found: dict[str, Any] = {}
@@ -20,8 +23,11 @@ def local(folder: str) -> dict[str, Any]:
         return {"local": found}
     for name in names:
         path = os.path.join(folder, name)
+        if not os.path.exists(path):
+            found[name[: -len(".fact")]] = f"Could not stat fact ({path}): it leads nowhere"
+            continue
         data = _run(path) if os.access(path, os.X_OK) and os.stat(path).st_mode & 0o100 else text(path)
-        found[name[: -len(".fact")]] = _parsed(path, data)
+        found[name[: -len(".fact")]] = data if data.startswith(FAILURE) else _parsed(path, data)
     return {"local": found}
 
 
@@ -32,8 +38,8 @@ def _run(path: str) -> str:
     try:
         result = process.run([path], timeout=30)
     except (OSError, TimedOut) as error:
-        return f"error: {path} cannot be run: {error}"
-    return result.out if result.rc == 0 else f"error: {path} ended with exit status {result.rc}: {result.err.strip()}"
+        return f"{FAILURE} ({path}): {error}"
+    return result.out if result.rc == 0 else f"{FAILURE} ({path}), rc: {result.rc}, err: {result.err.strip()}"
 
 
 def _parsed(path: str, data: str) -> Any:
@@ -49,5 +55,5 @@ def _parsed(path: str, data: str) -> Any:
     try:
         parser.read_string(data)
     except configparser.Error as error:
-        return f"error loading facts as JSON or ini - please check content: {path}: {error}"
+        return f"error loading facts as ini, and as JSON ({path}): {error}"
     return {section: dict(parser.items(section)) for section in parser.sections()}
