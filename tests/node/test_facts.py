@@ -35,8 +35,8 @@ def test_what_is_taken_away_stays_away() -> None:
 
 
 def test_local_facts_that_cannot_be_read_say_so(tmp_path: Path) -> None:
-    (tmp_path / "good.fact").write_text("[a]\nb = 100% sure\n")
-    (tmp_path / "bad.fact").write_text("neither\n")
+    (tmp_path / "good.fact").write_text("[a]\nb = 100%% sure\n")
+    (tmp_path / "bad.fact").write_text("[a]\nb = % wrong %\n")
     (tmp_path / "gone.fact").symlink_to("nowhere")
     script = tmp_path / "script.fact"
     script.write_text("#!/bin/sh\nexit 3\n")
@@ -45,4 +45,5 @@ def test_local_facts_that_cannot_be_read_say_so(tmp_path: Path) -> None:
     assert found["good"] == {"a": {"b": "100% sure"}}
     assert found["bad"].startswith("error loading facts as ini")
     assert found["gone"].startswith("Could not stat fact")
-    assert found["script"].startswith("Failure executing fact script") and "rc: 3" in found["script"]
+    assert found["script"].startswith("Failure executing fact script")
+    assert "rc: 3" in found["script"]

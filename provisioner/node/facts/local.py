@@ -51,9 +51,9 @@ def _parsed(path: str, data: str) -> Any:
         pass
     import configparser
 
-    parser = configparser.ConfigParser(interpolation=None)
+    parser = configparser.ConfigParser()
     try:
         parser.read_string(data)
-    except configparser.Error as error:
+        return {section: dict(parser.items(section)) for section in parser.sections()}
+    except configparser.Error as error:  # also what %(name)s leads nowhere, which shows when the values are read
         return f"error loading facts as ini, and as JSON ({path}): {error}"
-    return {section: dict(parser.items(section)) for section in parser.sections()}
