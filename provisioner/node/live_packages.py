@@ -1,7 +1,8 @@
 """Packages, live: the manager's database for reading, its solver for foreseeing, the manager itself for changing.
 
 ``MANAGERS`` maps a manager's name to the file that knows it; each offers ``Manager(host)`` with ``package``, ``packages``, ``solve``,
-``install``, ``remove`` and ``refresh``. A name may say which of several (``pip:/opt/tool/bin/python``): ``Manager(host, place)``.
+``refresh``, ``install`` and ``remove``, the last two returning what else the manager said. A name may say which of several
+(``pip:/opt/tool/bin/python``): ``Manager(host, place)``.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ class LivePackages:
         answer: dict[str, Any] = self._manager(manager).solve(verb, request, options)
         return answer
 
-    def _install_packages(self, change: InstallPackages) -> None:
-        self._manager(change.manager).install(change)
+    def _install_packages(self, change: InstallPackages) -> Any:
+        return self._manager(change.manager).install(change)
 
-    def _remove_packages(self, change: RemovePackages) -> None:
-        self._manager(change.manager).remove(change)
+    def _remove_packages(self, change: RemovePackages) -> Any:
+        return self._manager(change.manager).remove(change)
 
     def _refresh_index(self, change: RefreshIndex) -> None:
         self._manager(change.manager).refresh(change.options)

@@ -52,7 +52,8 @@ class LiveUnits:
 
     def _set_unit(self, change: SetUnit) -> None:
         verbs = {"active": ("stop", "start"), "enabled": ("disable", "enable"), "masked": ("unmask", "mask")}
-        self._systemctl_verb(verbs[change.aspect][change.value], change.target, change.options)
+        verb = "reenable" if change.options.get("again") else verbs[change.aspect][change.value]
+        self._systemctl_verb(verb, change.target, change.options)
 
     def _request_unit(self, change: RequestUnit) -> None:
         verb = {"restart": "restart", "reload": "reload-or-restart"}.get(change.verb, change.verb)

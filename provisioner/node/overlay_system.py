@@ -368,6 +368,9 @@ class OverlaySystem:
     def _fold_set(self, change: SetValue) -> None:
         self._unknown_names.pop(("value", f"{change.namespace}:{change.key}"), None)
         self._values[(change.namespace, change.key)] = change.value
+        if change.namespace == "mount":
+            # What shows at the place is now that of another file system.
+            self.mark_path(change.key, f"{'mounting' if change.value else 'unmounting'} {change.key}")
 
     # -- not knowing ---------------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .faults import Fail, UnknownReading
+from .units import wanted_by
 from .wire import Unknown
 
 TYPE_CHECKING = False
@@ -151,11 +152,8 @@ class OverlayUnits:
         path = self._unit_file(name) or next((f"{folder}/{name}" for folder in UNIT_FOLDERS if self._look_quietly(f"{folder}/{name}")), "")
         folders = ["/etc/systemd/system"] if not path.startswith("/etc/systemd/system/") else []
         if path:
-            for line in self.content(path).bytes().decode("utf-8", "replace").splitlines():
-                key, _, value = line.partition("=")
-                suffix = {"WantedBy": "wants", "RequiredBy": "requires"}.get(key.strip())
-                if suffix:
-                    folders += [f"/etc/systemd/system/{target}.{suffix}" for target in value.split()]
+            text = self.content(path).bytes().decode("utf-8", "replace")
+            folders += [f"{UNIT_FOLDERS[0]}/{target}.{kind}" for kind, target in wanted_by(text)]
         return folders
 
     def _note_unit(self, name: str, aspect: str, value: bool) -> None:

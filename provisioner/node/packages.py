@@ -20,10 +20,14 @@ DEPENDENCIES = "(dependencies)"
 
 
 class Packages:
-    """``manager`` is "apt", "dnf"…; a request is in the manager's own words (``name``, ``name=version``)."""
+    """``manager`` is "apt", "dnf"…; a request is in the manager's own words (``name``, ``name=version``).
+
+    ``said``: what the manager told beside what it did: ``kept_back`` packages, ``kept_conffiles``, its ``stdout`` and ``stderr``.
+    """
 
     def __init__(self, node: Node) -> None:
         self._node = node
+        self.said: dict[str, Any] = {}
 
     def installed(self, manager: str, name: str) -> PackageState | None:
         """An installed package, or None."""
@@ -50,6 +54,8 @@ class Packages:
         except UnknownReading as unknown:
             self._install_unknown(manager, request, {**options, "verb": verb}, Unknown(unknown.because))
             return True
+        if answer.get("kept_back"):
+            self.said["kept_back"] = answer["kept_back"]
         if not answer["install"] and not answer["remove"]:
             return False
         self._check(answer, options)
@@ -58,17 +64,20 @@ class Packages:
         for name, old in answer["remove"].items():
             before[name] = old
             after[name] = None
-        self._node.record(
+        self._do(
             InstallPackages(
                 target=", ".join(request) or verb,
                 before=before,
                 after=after,
                 manager=manager,
-                request=tuple(request),
+                request=tuple(answer.get("request", request)),
                 options={**options, "verb": verb},
             )
         )
         return True
+
+    def _do(self, change: InstallPackages | RemovePackages) -> None:
+        self.said.update(self._node.record(change) or {})
 
     def _install_unknown(self, manager: str, request: Sequence[str], options: dict[str, Any], unknown: Unknown) -> None:
         """Note an install whose exact set only the apply can know; what is certainly missing will certainly be installed."""
@@ -89,7 +98,7 @@ class Packages:
             after[name] = version if version and "*" not in version else unknown
         certain = any(value is None for value in before.values())
         after[DEPENDENCIES] = unknown
-        self._node.record(
+        self._do(
             InstallPackages(
                 target=", ".join(request) or str(options["verb"]),
                 before=before,
@@ -115,6 +124,10 @@ class Packages:
         if downgrades and not options.get("allow_downgrade"):
             moves = ", ".join(f"{name} {answer['install'][name][0]} → {answer['install'][name][1]}" for name in downgrades)
             raise Fail(f"this is a downgrade ({moves}); allow_downgrade: true permits it")
+        Packages._check_held(answer, options)
+
+    @staticmethod
+    def _check_held(answer: dict[str, Any], options: dict[str, Any]) -> None:
         held = answer.get("held") or ()
         if held and not options.get("allow_change_held"):
             raise Fail(
@@ -141,7 +154,8 @@ class Packages:
             return True
         if not answer["remove"] and not answer["install"]:
             return False
-        self._node.record(
+        self._check_held(answer, options)
+        self._do(
             RemovePackages(
                 target=", ".join(request) or verb,
                 before=dict(answer["remove"]),

@@ -105,6 +105,13 @@ class Units:
         self._node.record(ReloadUnits(target="systemd", after=f"{verb}ed", verb=verb, options=options or {}))
 
 
+def wanted_by(text: str) -> list[tuple[str, str]]:
+    """The links that enabling makes, from a unit file's text: ("wants" or "requires", target)."""
+    kinds = {"WantedBy": "wants", "RequiredBy": "requires"}
+    pairs = (line.partition("=") for line in text.splitlines())
+    return [(kinds[key.strip()], target) for key, _, value in pairs if key.strip() in kinds for target in value.split()]
+
+
 def _missing(name: str) -> Fail:
     return Fail(f"Could not find the requested service {name}; does the package that brings it come in an earlier step?", name=name)
 

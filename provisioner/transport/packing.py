@@ -116,6 +116,7 @@ def _needless(tree: ast.Module, lines: list[bytes]) -> Iterator[Cut]:
         for block in tree.body:
             if isinstance(block, ast.Assign) and ast.unparse(block) == "TYPE_CHECKING = False":
                 yield *_from(block.lineno, 0), *_to(block), b""
+    yield from _local_annotations(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             for statement in node.body:
@@ -130,6 +131,16 @@ def _needless(tree: ast.Module, lines: list[bytes]) -> Iterator[Cut]:
             if node.returns is not None and node.returns.lineno == node.returns.end_lineno:
                 arrow = lines[node.returns.lineno - 1].rindex(b"->", 0, node.returns.col_offset)
                 yield *_from(node.returns.lineno, arrow), *_to(node.returns), b""
+
+
+def _local_annotations(tree: ast.Module) -> Iterator[Cut]:
+    """Annotations of variables inside functions, which nothing ever evaluates."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inside = {id(node): node for function in functions for node in ast.walk(function) if isinstance(node, ast.AnnAssign)}
+    kept = {id(statement) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for statement in node.body}
+    for key, node in inside.items():
+        if node.value is not None and key not in kept:
+            yield (node.target.end_lineno or 1) - 1, node.target.end_col_offset or 0, *_to(node.annotation), b""
 
 
 def _from(line: int, column: int) -> tuple[int, int]:

@@ -6,11 +6,13 @@ from typing import Any
 
 from provisioner import lab
 from provisioner.node.session import find_module
+from provisioner.plan.compare import compare_changes
 from provisioner.ports import Agent, Become, Mode, Reply, Step, Target
 from provisioner.schema import shipping
 from provisioner.schema.convert import coerce
 from provisioner.schema.registry import Registry
 from provisioner.transport.connect import Connector
+from provisioner.values import Unknown
 
 REGISTRY = Registry()
 
@@ -89,7 +91,8 @@ class Node:
         made = self.apply.run(module, params)
         assert not made.result["failed"], made.result
         assert not planned.deferred, planned.deferred
-        assert planned.changes == made.changes, "the plan is not what the apply did"
+        missing, extra = compare_changes(_plain(planned.changes), _plain(made.changes))
+        assert (missing, extra) == ((), ()), "the plan is not what the apply did"
         again = self.apply.run(module, params)
         assert again.changes == [], "the second run changes something"
         assert not again.result["changed"]
@@ -106,6 +109,15 @@ class Node:
         assert planned.result["failed"], planned
         assert made.result["failed"], made
         return str(made.result["msg"])
+
+
+def _plain(value: Any) -> Any:
+    """Changes as documents carry them."""
+    if isinstance(value, Unknown):
+        return {"unknown": value.because}
+    if isinstance(value, dict):
+        return {key: _plain(child) for key, child in value.items()}
+    return [_plain(child) for child in value] if isinstance(value, list) else value
 
 
 def shown(reply: Reply) -> list[str]:

@@ -45,7 +45,22 @@ class _Bare(ast.NodeTransformer):
         for arg in ast.walk(node.args):
             if isinstance(arg, ast.arg):
                 arg.annotation = None
+        self._locals(node)
         return self._body(node)
+
+    def _locals(self, node: ast.AST) -> None:
+        """Variables of functions lose their annotations, fields of classes do not."""
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                bare = [
+                    ast.Assign([each.target], each.value, lineno=each.lineno)
+                    if isinstance(each, ast.AnnAssign) and each.value is not None and not isinstance(node, ast.ClassDef)
+                    else each
+                    for each in value
+                ]
+                setattr(node, name, bare)
+        for child in ast.iter_child_nodes(node):
+            self._locals(child)
 
 
 def _lines(tree: ast.AST) -> list[tuple[str, int]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 
 from ..faults import Fail
+from ..packages import bare_name
 from ..readings import PackageState
 
 TYPE_CHECKING = False
@@ -29,6 +31,8 @@ QUIET = {
     "LC_ALL": "C",
 }
 LOCK_WAIT = 300.0
+_NEEDED = re.compile(r"Depends: ([a-z0-9][a-z0-9+.-]+)(?::\w+)? \(= ([^)]+)\)")
+_CONFFILE = re.compile(r"Configuration file '([^']+)'\n(?: ==> .*\n)+ ==> Keeping old config file")
 
 
 class Manager:
@@ -98,26 +102,35 @@ class Manager:
 
     def solve(self, verb: str, request: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
         """What apt would do; see ``ports.Reader.solve``. Fails in apt's words when the request cannot be met."""
-        argv = _argv(verb, request, {**options, "allow_change_held": True, "allow_downgrade": True}, simulate=True)
-        result = self._run(argv)
-        if result.rc:
-            raise _refused(request, result)
-        return _parse_simulation(result.out)
+        wanted = list(request)
+        options = {**options, "allow_change_held": True, "allow_downgrade": True}
+        while True:
+            result = self._run(_argv(verb, wanted, options, simulate=True))
+            if result.rc == 0:
+                return {**_parse_simulation(result.out), "request": wanted}
+            # apt takes the newest of a dependency even where an older one is asked for by name; then that one has to be named, too.
+            named = set(map(bare_name, wanted))
+            more = [f"{name}={version}" for name, version in _NEEDED.findall(result.out) if name not in named]
+            if not more:
+                raise _refused(request, result)
+            wanted += dict.fromkeys(more)
 
     # -- changes -------------------------------------------------------------------------------------------------------------------
 
-    def install(self, change: InstallPackages) -> None:
+    def install(self, change: InstallPackages) -> dict[str, Any]:
         """Make the transaction; exact versions of the foreseen set are asked for, so that nothing else can come."""
         options = change.options
         held = self._held(change.request) if options.get("allow_change_held") else []
-        with _Policy(options.get("policy_rc_d")):
-            self._transaction(str(options.get("verb", "install")), change.request, options)
-        if held:
-            self._host.tool(["apt-mark", "hold", *held])
+        try:
+            with _Policy(options.get("policy_rc_d")):
+                return self._transaction(str(options.get("verb", "install")), change.request, options)
+        finally:
+            if held:
+                self._host.tool(["apt-mark", "hold", *held])
 
-    def remove(self, change: RemovePackages) -> None:
+    def remove(self, change: RemovePackages) -> dict[str, Any]:
         """Remove what was foreseen."""
-        self._transaction(str(change.options.get("verb", "remove")), change.request, change.options)
+        return self._transaction(str(change.options.get("verb", "remove")), change.request, change.options)
 
     def refresh(self, options: dict[str, Any]) -> None:
         """``apt-get update``; a repository that cannot be fetched is a failure, not a warning."""
@@ -131,12 +144,15 @@ class Manager:
         if result.rc:
             raise Fail(f"apt-get update failed: {words[-3000:]}", rc=result.rc, stdout=result.out, stderr=result.err)
 
-    def _transaction(self, verb: str, request: Sequence[str], options: dict[str, Any]) -> None:
+    def _transaction(self, verb: str, request: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
         self._wait_for_locks(options)
         result = self._run(_argv(verb, request, options, simulate=False), finish=True)
         self._status = None
         if result.rc:
             raise _refused(request, result)
+        said: dict[str, Any] = {"stdout": result.out, "stderr": result.err}
+        kept = _CONFFILE.findall(result.out + result.err)
+        return {**said, "kept_conffiles": [f"{path}.dpkg-dist" for path in kept]} if kept else said
 
     def _held(self, request: Sequence[str]) -> list[str]:
         names = [word.split("=")[0].split("/")[0] for word in request]

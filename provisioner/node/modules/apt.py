@@ -73,7 +73,7 @@ def run(node: Node, p: AptParams) -> dict[str, Any]:
         _install(node, p, names, options)
     if p.autoremove and not (p.state == "absent" and names):
         node.packages.remove("apt", [], options, "autoremove")
-    return result
+    return {**result, **node.packages.said}
 
 
 def _options(p: AptParams) -> dict[str, Any]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from ..declare import Module, Params, option, required_if
+from ..faults import UnknownReading
+from ..fstab import Wanted, edited, without
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ..api import Node
@@ -46,9 +49,11 @@ def run(node: Node, p: MountParams) -> dict[str, Any]:
         "opts": _options(p),
     }
     if p.state in ("mounted", "present"):
-        result["backup_file"] = _edit(node, p, path, fstab)
+        entry = {"src": p.src, "fstype": p.fstype, "opts": _options(p) if p.opts is not None or not p.boot else None}
+        wanted = Wanted(path=path, **entry, dump=p.dump, passno=p.passno)
+        result["backup_file"] = _store(node, p, fstab, lambda lines: edited(lines, wanted))
     elif p.state in ("absent", "absent_from_fstab"):
-        result["backup_file"] = _drop(node, p, path, fstab)
+        result["backup_file"] = _store(node, p, fstab, lambda lines: without(lines, path, p.src))
     if p.state == "mounted":
         _mount(node, p, path, fstab)
     elif p.state == "ephemeral":
@@ -57,11 +62,20 @@ def run(node: Node, p: MountParams) -> dict[str, Any]:
         _remount(node, p, path)
     elif p.state in ("absent", "unmounted") and node.values.get("mount", path) is not None:
         node.values.ensure("mount", path, None, target=f"mount {path}")
-    if p.state == "absent" and path not in ("none", "-") and node.files.exists(path):
-        state = node.files.lstat(path)
-        if state is not None and state.kind == "directory" and not node.files.names(path):
-            node.files.absent(path)
+    if p.state == "absent" and path not in ("none", "-"):
+        _remove_point(node, path)
     return {**result, "backup_file": result.get("backup_file") or "", "boot": "yes" if p.boot else "no"}
+
+
+def _remove_point(node: Node, path: str) -> None:
+    """The mount point goes when it is an empty directory."""
+    try:
+        state = node.files.lstat(path)
+        if state is None or state.kind != "directory" or node.files.names(path):
+            return
+    except UnknownReading:
+        pass  # what was mounted hides it; it may go
+    node.files.absent(path)
 
 
 def _options(p: MountParams) -> str:
@@ -71,72 +85,13 @@ def _options(p: MountParams) -> str:
     return options
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\134").replace(" ", "\\040").replace("\t", "\\011").replace("#", "\\043")
-
-
-def _read(node: Node, fstab: str) -> list[str]:
-    return node.files.read(fstab).decode("utf-8", "surrogateescape").splitlines() if node.files.exists(fstab) else []
-
-
-def _split(line: str) -> tuple[list[str], str] | None:
-    """Fields and trailing comment of an entry; None for lines that are none."""
-    if not line.strip() or line.lstrip().startswith("#"):
-        return None
-    body, hash_, comment = line.partition(" #")
-    fields = body.split()
-    return (fields, (hash_ + comment).strip() if hash_ else "") if len(fields) >= 3 else None
-
-
-def _is_ours(p: MountParams, fields: list[str], path: str) -> bool:
-    """Whether an entry is the one meant: by mount point, and for swap (which has none) by device."""
-    if fields[1] in ("none", "swap", "-") or path in ("none", "swap", "-"):
-        return fields[1] == path and fields[0] == _escaped(p.src or "")
-    return fields[1].rstrip("/") == _escaped(path).rstrip("/")
-
-
-def _edit(node: Node, p: MountParams, path: str, fstab: str) -> str:
-    """Set the entry field by field: what was not asked for (order, spacing, comment, dump and pass) stays."""
-    lines = _read(node, fstab)
-    new = []
-    found = False
-    for line in lines:
-        parts = _split(line)
-        if parts is None or not _is_ours(p, parts[0], path):
-            new.append(line)
-            continue
-        found = True
-        new.append(_entry(p, path, parts[0], parts[1], line))
-    if not found:
-        new.append(f"{_escaped(p.src or '')} {_escaped(path)} {p.fstype} {_options(p)} {p.dump} {p.passno}")
-    return _store(node, p, fstab, lines, new)
-
-
-def _entry(p: MountParams, path: str, fields: list[str], comment: str, line: str) -> str:
-    have = [*fields, "0", "0"][: max(6, len(fields))] if len(fields) < 6 else fields
-    wanted = list(have)
-    wanted[0], wanted[1], wanted[2] = _escaped(p.src or fields[0]), _escaped(path), p.fstype or fields[2]
-    wanted[3] = _options(p) if p.opts is not None or not p.boot else (have[3] if len(fields) > 3 else "defaults")
-    if p.dump != "0":
-        wanted[4] = str(p.dump)
-    if p.passno != "0":
-        wanted[5] = str(p.passno)
-    if wanted[: len(fields)] == fields and wanted[len(fields) :] == ["0"] * (len(wanted) - len(fields)):
-        return line
-    separator = "\t" if "\t" in line else " "
-    return separator.join(wanted) + (f" {comment}" if comment else "")
-
-
-def _drop(node: Node, p: MountParams, path: str, fstab: str) -> str:
-    lines = _read(node, fstab)
-    kept = [line for line in lines if (parts := _split(line)) is None or not (_is_ours(p, parts[0], path) and p.src in (None, parts[0][0]))]
-    return _store(node, p, fstab, lines, kept)
-
-
-def _store(node: Node, p: MountParams, fstab: str, old: list[str], new: list[str]) -> str:
+def _store(node: Node, p: MountParams, fstab: str, edit: Callable[[list[str]], list[str]]) -> str:
+    """Edit the table and keep a copy when that is asked for; returns the name of the copy."""
+    existed = node.files.exists(fstab)
+    old = node.files.read(fstab).decode("utf-8", "surrogateescape").splitlines() if existed else []
+    new = edit(old)
     if old == new:
         return ""
-    existed = node.files.exists(fstab)
     node.files.write(fstab, "".join(f"{line}\n" for line in new), mode=None if existed else "0644", backup=p.backup and existed)
     return next((change.target for change in node.recorder.changes if change.KIND == "write_file" and change.target.endswith("~")), "")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ..changes import SetUnit
 from ..declare import Module, Params, option, required_by
 from ..faults import UnknownReading
+from ..units import wanted_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
 
     from ..api import Node
     from ..readings import UnitState
+
+LINKS = "/etc/systemd/system"
 
 
 class SystemdParams(Params):
@@ -64,10 +68,28 @@ def _reload_if_stale(node: Node, name: str, options: dict[str, Any]) -> None:
         node.units.reload("daemon-reload", options)
 
 
+def _right_links(node: Node, name: str) -> None:
+    """Put the links right of a unit that is enabled, but for other targets than its file asks for now."""
+    try:
+        state = node.units.state(name)
+        if state.enabled != "enabled" or not state.path:
+            return
+        text = node.files.read(state.path).decode("utf-8", "replace")
+        wanted = {f"{target}.{kind}" for kind, target in wanted_by(text) if "%" not in target}
+        folders = [each for each in node.files.names(LINKS) if each.endswith((".wants", ".requires"))] if wanted else []
+        linked = {each for each in folders if node.files.exists(f"{LINKS}/{each}/{state.name}")}
+    except UnknownReading:
+        return
+    if linked and linked != wanted:
+        before, after = (f"enabled for {', '.join(sorted(names))}" for names in (linked, wanted))
+        node.record(SetUnit(target=state.name, before=before, after=after, aspect="enabled", value=True, options={"again": True}))
+
+
 def _bring(node: Node, p: SystemdParams, options: dict[str, Any]) -> None:
     name = p.name or ""
     active = {"started": True, "stopped": False}.get(p.state or "")
-    node.units.ensure(name, masked=p.masked, enabled=p.enabled, options=options)
+    if not node.units.ensure(name, masked=p.masked, enabled=p.enabled, options=options) and p.enabled and p.scope == "system":
+        _right_links(node, name)
     if active is not None:
         node.units.ensure(name, active=active, options=options)
     elif p.state in ("restarted", "reloaded"):
