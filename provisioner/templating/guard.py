@@ -25,17 +25,26 @@ PASSED_ON = (UnknownValueError, NeedsResult, Carried, MissingValueError, PluginF
 """Exceptions that are not the plugin's own."""
 
 
+_OF_NOTHING = {"extract": 2, "map": 1, "reject": 1, "rejectattr": 1, "select": 1, "selectattr": 1}
+"""Filters that give a missing value in their first arguments on, so that ``x | map(...) | default([])`` works."""
+
+
 def guard(kind: str, name: str, function: Callable[..., Any], *, shallow: bool = False) -> Callable[..., Any]:
     """The guarded function.
 
     ``shallow``: the function only looks at containers from outside, so unknown, missing and unrendered elements may stay in them.
     """
+    first = 1 if hasattr(function, "jinja_pass_arg") else 0
+    giving = _OF_NOTHING.get(name, 0) if kind == "filter" else 0
 
     @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         try:
             for arg in args:
                 if type(arg) not in SCALARS:
+                    for subject in args[first : first + giving]:
+                        if isinstance(subject, Missing):
+                            return subject
                     args = tuple([_admitted(arg, shallow) for arg in args])
                     break
             if kwargs:

@@ -81,8 +81,8 @@ def timed_out(value: Any) -> bool:
 
 
 def started(value: Any) -> bool:
-    """Whether an asynchronous step has started."""
-    return bool(_result(value, "started").get("started", False))
+    """Whether an asynchronous step has started; a synchronous one has."""
+    return bool(_result(value, "started").get("started", True))
 
 
 def finished(value: Any) -> bool:

@@ -202,3 +202,10 @@ def test_expression_check() -> None:
 def test_what_only_python_refuses_is_a_syntax_error_too() -> None:
     with pytest.raises(InputError, match="keyword argument repeated"):
         templar({}).render("{{ lookup('vars', 'v', default='', default='') }}")
+
+
+def test_filters_over_a_missing_list_give_it_on() -> None:
+    subject = templar()
+    assert subject.render("{{ nope | map('upper') | default([]) }} {{ nope | selectattr('x') is defined }}") == "[] False"
+    with pytest.raises(UndefinedVariable, match="'nope' is undefined"):
+        subject.render("{{ nope | map('upper') | list }}")

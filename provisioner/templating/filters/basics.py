@@ -49,7 +49,9 @@ def boolean(value: Any) -> bool:
 
 
 def ternary(value: Any, true_val: Any, false_val: Any, none_val: Any = None) -> Any:
-    """One of two values by the truth of a third; another one for null if it is given."""
+    """One of two values by the truth of a third; another one for null if it is given. The one that is not chosen may be missing."""
+    if isinstance(value, Unknown):
+        return value
     if value is None and none_val is not None:
         return none_val
     return true_val if value else false_val
@@ -110,15 +112,14 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "bool": boolean,
     "random": random,
     "shuffle": shuffle,
-    "ternary": ternary,
     "type_debug": type_debug,
 }  # fmt: skip
 
-UNGUARDED: dict[str, Callable[..., Any]] = {"default": default, "d": default, "mandatory": mandatory}
+UNGUARDED: dict[str, Callable[..., Any]] = {"default": default, "d": default, "mandatory": mandatory, "ternary": ternary}
 """Filters that are meant for missing values."""
 
 SHALLOW = frozenset(
     {"attr", "batch", "count", "first", "groupby", "items", "last", "length", "list", "map", "reject", "rejectattr", "reverse", "select"}
-    | {"selectattr", "slice", "ternary", "type_debug"}
+    | {"selectattr", "slice", "type_debug"}
 )
 """Filters that leave the elements of containers alone, or look at each of them by other filters and tests."""

@@ -69,23 +69,27 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def from_yaml(value: Any) -> Any:
-    """The data of a YAML text; null stays null."""
-    return None if value is None else yaml.load(text_of(value), Loader=_LOADER)
+    """The data of a YAML text; what is no text stays as it is."""
+    return yaml.load(text_of(value), Loader=_LOADER) if isinstance(value, str) else value
 
 
-def from_yaml_all(value: Any) -> list[Any]:
-    """The data of all documents of a YAML text."""
-    return [] if value is None else list(yaml.load_all(text_of(value), Loader=_LOADER))
+def from_yaml_all(value: Any) -> Any:
+    """The data of all documents of a YAML text; what is no text stays as it is."""
+    if not isinstance(value, str):
+        return [] if value is None else value
+    return list(yaml.load_all(text_of(value), Loader=_LOADER))
 
 
-def b64encode(value: Any, encoding: str = "utf-8") -> str:
-    """The text in base64."""
-    return base64.b64encode(text_of(value).encode(encoding)).decode("ascii")
+def b64encode(value: Any, encoding: str = "utf-8", urlsafe: bool = False) -> str:
+    """The text in base64, or in the form of it for URLs."""
+    encode = base64.urlsafe_b64encode if urlsafe else base64.b64encode
+    return encode(text_of(value).encode(encoding)).decode("ascii")
 
 
-def b64decode(value: Any, encoding: str = "utf-8") -> str:
+def b64decode(value: Any, encoding: str = "utf-8", urlsafe: bool = False) -> str:
     """The text of a base64 text."""
-    return base64.b64decode(text_of(value)).decode(encoding)
+    decode = base64.urlsafe_b64decode if urlsafe else base64.b64decode
+    return decode(text_of(value)).decode(encoding)
 
 
 def digest(value: Any, hashtype: str = "sha1") -> str:
@@ -118,21 +122,23 @@ def strftime(string_format: str, second: Any = None, utc: bool = False) -> str:
     return time.strftime(string_format, time.gmtime(moment) if utc else time.localtime(moment))
 
 
-def vault(data: Any, secret: str, salt: str | None = None, vault_id: str = "filter_default", wrap_object: bool = False) -> str:  # noqa: ARG001
+def vault(data: Any, secret: Any, salt: Any = None, vault_id: str = "filter_default", wrap_object: bool = False) -> str:  # noqa: ARG001
     """The text encrypted as an Ansible vault; ``wrap_object`` has no effect, the result is text."""
     from provisioner.vault.envelope import Envelope
 
-    return Envelope.seal(text_of(data).encode(), secret.encode(), vault_id, None if salt is None else salt.encode()).text()
+    return Envelope.seal(
+        text_of(data).encode(), text_of(secret).encode(), vault_id, None if salt is None else text_of(salt).encode()
+    ).text()
 
 
-def unvault(vault: Any, secret: str, vault_id: str = "filter_default") -> str:  # noqa: ARG001
+def unvault(vault: Any, secret: Any, vault_id: str = "filter_default") -> str:  # noqa: ARG001
     """The text of an Ansible vault; text that is no vault stays as it is. Any ``vault_id`` is accepted."""
     from provisioner.vault.envelope import Envelope, is_vaulted
 
     text = text_of(vault)
     if not is_vaulted(text):
         return text
-    return Envelope.parse(text).open(secret.encode()).decode()
+    return Envelope.parse(text).open(text_of(secret).encode()).decode()
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

@@ -167,29 +167,29 @@ def union(a: Any, b: Any) -> list[Any]:
     return _distinct([*_plain_sequence(a, "union"), *_plain_sequence(b, "union")])
 
 
-def zipped(first: Any, *others: Any, strict: bool = False) -> list[list[Any]]:
+def zipped(first: Any, *others: Any, strict: bool = False) -> list[tuple[Any, ...]]:
     """Lists element by element; as long as the shortest."""
-    return [list(row) for row in zip(first, *others, strict=strict)]
+    return list(zip(first, *others, strict=strict))
 
 
-def zip_longest(first: Any, *others: Any, fillvalue: Any = None) -> list[list[Any]]:
+def zip_longest(first: Any, *others: Any, fillvalue: Any = None) -> list[tuple[Any, ...]]:
     """Lists element by element; as long as the longest."""
-    return [list(row) for row in itertools.zip_longest(first, *others, fillvalue=fillvalue)]
+    return list(itertools.zip_longest(first, *others, fillvalue=fillvalue))
 
 
-def product(first: Any, *others: Any, repeat: int = 1) -> list[list[Any]]:
+def product(first: Any, *others: Any, repeat: int = 1) -> list[tuple[Any, ...]]:
     """All combinations of one element of each list."""
-    return [list(row) for row in itertools.product(first, *others, repeat=repeat)]
+    return list(itertools.product(first, *others, repeat=repeat))
 
 
-def combinations(elements: Any, set_size: int) -> list[list[Any]]:
+def combinations(elements: Any, set_size: int) -> list[tuple[Any, ...]]:
     """All ways to choose so many elements."""
-    return [list(row) for row in itertools.combinations(elements, set_size)]
+    return list(itertools.combinations(elements, set_size))
 
 
-def permutations(elements: Any, set_size: int | None = None) -> list[list[Any]]:
+def permutations(elements: Any, list_size: int | None = None) -> list[tuple[Any, ...]]:
     """All orders of so many elements."""
-    return [list(row) for row in itertools.permutations(elements, set_size)]
+    return list(itertools.permutations(elements, list_size))
 
 
 @pass_environment
@@ -220,7 +220,7 @@ def rekey_on_member(data: Any, key: str, duplicates: str = "error") -> dict[Any,
     return keyed
 
 
-def subelements(obj: Any, subelements: Any, skip_missing: bool = False) -> list[list[Any]]:
+def subelements(obj: Any, subelements: Any, skip_missing: bool = False) -> list[tuple[Any, ...]]:
     """Pairs of each element and each entry of a list inside it; the list is named by a dotted path or a list of keys."""
     if not isinstance(obj, (Mapping, list)):
         raise TypeError(f"obj must be a list of dicts or a nested dict, not {describe(obj)}")
@@ -228,7 +228,7 @@ def subelements(obj: Any, subelements: Any, skip_missing: bool = False) -> list[
         raise TypeError(f"subelements must be a list or a string, not {describe(subelements)}")
     path = subelements.split(".") if isinstance(subelements, str) else subelements
     elements = list(obj.values()) if isinstance(obj, Mapping) else obj
-    return [[element, entry] for element in elements for entry in _entries(element, path, skip_missing)]
+    return [(element, entry) for element in elements for entry in _entries(element, path, skip_missing)]
 
 
 def _entries(element: Any, path: list[str], skip_missing: bool) -> Iterator[Any]:

@@ -103,7 +103,9 @@ def comment(text: Any, style: str = "plain", **options: Any) -> str:
     rows = text_of(text).split(newline)
     body = [decoration + row if row or index == len(rows) - 1 else bare for index, row in enumerate(rows)]
     lines = [given["beginning"]] if given.get("beginning") else []
-    lines += [given.get("prefix", bare)] * int(given["prefix_count"])
+    above = str(given.get("prefix", bare))
+    if above:
+        lines += ["" if above == newline else above] * int(given["prefix_count"])
     lines += body
     lines += [given.get("postfix", bare)] * int(given["postfix_count"])
     lines += [given["end"]] if given.get("end") else []

@@ -18,6 +18,7 @@ from provisioner.templating.natural import join_plain, text_of, type_name
 from provisioner.templating.syntax import Syntax
 
 _NO_KEY = "Search key is required but was not found"
+_NO_INI_KEY = "No key to look up was provided as first term within string inline options"
 _FLAT_KINDS = ("files", "templates", "vars")
 
 
@@ -154,11 +155,12 @@ def ini(context: LookupContext, terms: list[Any], **options: Any) -> list[Any]:
     """Values of an INI or properties file: the term is the key; ``file``, ``section``, ``type``, ``re``, ``default``, ``encoding``…"""
     defaults = {
         "file": "ansible.ini", "section": "global", "type": "ini", "re": False, "default": "", "encoding": "utf-8",
-        "case_sensitive": False, "allow_no_value": False, "interpolation": True,
+        "case_sensitive": False, "allow_no_value": False, "allow_none": False, "interpolation": True,
     }  # fmt: skip
     values: list[Any] = []
     for term in terms:
-        key, given = _key_and_options(term, defaults, options)
+        key, given = _key_and_options(term, defaults, options, _NO_INI_KEY)
+        given["allow_no_value"] = given["allow_no_value"] or given["allow_none"]
         parser = configparser.ConfigParser(
             allow_no_value=_is_set(given["allow_no_value"]),
             interpolation=configparser.BasicInterpolation() if _is_set(given["interpolation"]) else None,
@@ -183,14 +185,17 @@ def _ini_values(parser: configparser.ConfigParser, key: str, section: str, given
         raise KeyError(f"No section '{section}' in '{given['file']}'.")
     if _is_set(given["re"]):
         return [value for name, value in parser.items(section) if re.match(key, name)]
-    return [parser.get(section, key, fallback=given["default"])]
+    value = parser.get(section, key, fallback=given["default"])
+    return [] if value is None else [value]
 
 
 _WORD = re.compile(r"""(?:\w+=(?:"[^"]*"|'[^']*')|\S+)""")
 
 
-def _key_and_options(term: Any, defaults: Mapping[str, Any], options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """``key file=x section=y`` or the key with options as arguments."""
+def _key_and_options(
+    term: Any, defaults: Mapping[str, Any], options: Mapping[str, Any], refusal: str = _NO_KEY
+) -> tuple[str, dict[str, Any]]:
+    """``key file=x section=y`` or the key with options as arguments; ``refusal`` says that there is no key."""
     unknown = set(options) - set(defaults)
     if unknown:
         raise TypeError(f"'{min(unknown)}' is not a valid option; known are {', '.join(sorted(defaults))}")
@@ -206,7 +211,7 @@ def _key_and_options(term: Any, defaults: Mapping[str, Any], options: Mapping[st
         else:
             keys.append(word)
     if not keys:
-        raise ValueError(_NO_KEY)
+        raise ValueError(refusal)
     return " ".join(keys), given
 
 

@@ -88,7 +88,8 @@ def subelements(_context: LookupContext, terms: list[Any], *, skip_missing: bool
         raise ValueError(
             f"the optional third item must be a dict of flags; the only one known is skip_missing; terms are {_SUBELEMENTS_TERMS}"
         )
-    elements = list(terms[0].values()) if isinstance(terms[0], Mapping) else terms[0]
+    skipped = isinstance(terms[0], Mapping) and terms[0].get("skipped", False) is not False
+    elements = [] if skipped else list(terms[0].values()) if isinstance(terms[0], Mapping) else terms[0]
     for fits, found in ((isinstance(elements, list), elements), (isinstance(terms[1], str), terms[1])):
         if not fits:
             raise TypeError(f"the terms of subelements are {_SUBELEMENTS_TERMS}; found {describe(found)}")
@@ -112,7 +113,7 @@ _LIMIT = 1_000_000
 def sequence(_context: LookupContext, terms: list[Any], **options: Any) -> list[Any]:
     """Numbers as texts: ``start=1 end=5 stride=2 format=host%02d``, or short ``1-5/2:host%02d``."""
     numbers: list[Any] = []
-    for term in terms or [""]:
+    for term in terms or ([""] if options else []):
         settings: dict[str, Any] = {"start": 1, "stride": 1, "count": None, "end": None, "format": "%d"}
         settings.update({name: value for name, value in options.items() if value is not None})
         settings.update(_sequence_term(term))
@@ -165,7 +166,7 @@ def _numbers(settings: Mapping[str, Any]) -> list[str]:
         raise ValueError("can't specify both count and end in with_sequence")
     if count is not None:
         count = _integer("count", count)
-        end = start + count * stride - (1 if stride >= 0 else -1)
+        end = start + count * stride - 1  # with a negative stride two more than were asked for, as stock has it
         if count == 0:
             return []
     end = _integer("end", end)

@@ -1,4 +1,4 @@
-"""Lookups that leave the program: commands, URLs, random passwords."""
+"""Lookups that run commands or make random texts: ``pipe``, ``lines``, ``password``, ``random_string``."""
 
 from __future__ import annotations
 
@@ -39,49 +39,6 @@ def pipe(context: LookupContext, terms: list[Any]) -> list[Any]:
 def lines(context: LookupContext, terms: list[Any]) -> list[Any]:
     """The lines that shell commands print."""
     return [line for term in terms for line in _output(context, term).splitlines()]
-
-
-def url(context: LookupContext, terms: list[Any], **options: Any) -> list[Any]:
-    """The text behind URLs, as lines unless ``split_lines`` is false."""
-    del context
-    known: dict[str, Any] = {
-        "split_lines": True, "validate_certs": True, "username": None, "password": None, "headers": {}, "timeout": 10, "use_proxy": True,
-        "http_agent": "provision", "force_basic_auth": False, "follow_redirects": "urllib2", "ca_path": None, "force": False,
-    }  # fmt: skip
-    unknown = set(options) - set(known)
-    if unknown:
-        raise TypeError(f"option '{min(unknown)}' is not supported; known are {', '.join(sorted(known))}")
-    settings: dict[str, Any] = {**known, **options}
-    texts = [_fetched(str(term), settings) for term in terms]
-    return [line for text in texts for line in text.splitlines()] if settings["split_lines"] else texts
-
-
-def _fetched(address: str, settings: dict[str, Any]) -> str:
-    # Slow to import, and few playbooks look anything up on the web.
-    import ssl
-    from urllib.error import HTTPError, URLError
-    from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
-
-    headers = {"User-Agent": str(settings["http_agent"]), **{str(name): str(value) for name, value in settings["headers"].items()}}
-    if settings["username"]:
-        pair = f"{settings['username']}:{settings['password'] or ''}".encode()
-        headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
-    if settings["force"]:
-        headers["Cache-Control"] = "no-cache"
-    context = ssl.create_default_context(cafile=settings["ca_path"])
-    if not settings["validate_certs"]:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    handlers: list[Any] = [HTTPSHandler(context=context)]
-    if not settings["use_proxy"]:
-        handlers.append(ProxyHandler({}))
-    try:
-        with build_opener(*handlers).open(Request(address, headers=headers), timeout=float(settings["timeout"])) as answer:
-            return str(answer.read().decode("utf-8", "surrogateescape"))
-    except HTTPError as error:
-        raise RuntimeError(f"Received HTTP error for {address}: {error}") from error
-    except URLError as error:
-        raise RuntimeError(f"Failed lookup url for {address}: {error.reason}") from error
 
 
 _CHARACTERS = {
@@ -209,6 +166,6 @@ def random_string(context: LookupContext, terms: list[Any], **options: Any) -> l
     return [base64.b64encode(text.encode()).decode() if given["base64"] else text]
 
 
-LOOKUPS: dict[str, Lookup] = {"lines": lines, "password": password, "pipe": pipe, "url": url}
+LOOKUPS: dict[str, Lookup] = {"lines": lines, "password": password, "pipe": pipe}
 
 GENERAL: dict[str, Lookup] = {"random_string": random_string}
