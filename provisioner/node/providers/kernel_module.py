@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 def read(host: Live, key: str) -> bool | None:
     """True when the module is loaded or built in, else None."""
     name = key.replace("-", "_")
-    with open("/proc/modules", encoding="ascii", errors="replace") as file:
-        if any(line.split(" ", 1)[0] == name for line in file):
-            return True
+    try:
+        with open("/proc/modules", encoding="ascii", errors="replace") as file:
+            if any(line.split(" ", 1)[0] == name for line in file):
+                return True
+    except FileNotFoundError:
+        pass  # a kernel without loadable modules: what it has is built in
     return True if _built_in(host, name) else None
 
 
