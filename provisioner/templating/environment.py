@@ -51,6 +51,8 @@ class Environment:
         self.engine.tests = _table(tests.table())
         self.engine.globals = template_globals.table()
         self.lookups: dict[str, Lookup] = lookups.table()
+        self.unloaded: list[str] = []
+        """Plugin files that could not be loaded, with the reason: what is unknown may be in them."""
         self._templates: dict[str, Template] = {}
         self._expressions: dict[str, Template] = {}
         self._engines: dict[Syntax, Engine] = {DEFAULT_SYNTAX: self.engine}
@@ -104,9 +106,14 @@ class Environment:
         if named is None:
             return refusal
         table: Mapping[str, Any] = self.engine.filters if named[1] == "filter" else self.engine.tests
-        item = replace(refusal.diagnostics.errors[0], help=did_you_mean(named[2], table))
+        item = replace(refusal.diagnostics.errors[0], help=self._help(named[2], table))
         refusal.diagnostics.items[:] = [item]
         return refusal
+
+    def _help(self, name: str, table: Mapping[str, Any]) -> str:
+        """What a name that no plugin has may be."""
+        elsewhere = f"it may be defined in {', '.join(self.unloaded)}" if self.unloaded else ""
+        return "; ".join(filter(None, (did_you_mean(name, table), elsewhere)))
 
     def parse_check(self, text: str, span: Span | None = None) -> Diagnostic | None:
         """The first problem of a template's syntax or plugin names that can be seen without any value, or None."""
@@ -146,7 +153,7 @@ class Environment:
             if name is not None and name not in table:
                 needle = rf"\b{re.escape(name)}\b"
                 place = failures.spot(template, node.lineno, needle, lambda: span)
-                return Diagnostic(f"no {kind} named '{name}'", place, help=did_you_mean(name, table))
+                return Diagnostic(f"no {kind} named '{name}'", place, help=self._help(name, table))
         return None
 
     def read_text(self, path: Path) -> str:

@@ -25,7 +25,7 @@ FOLDERS = {"filter_plugins": "FilterModule", "test_plugins": "TestModule", "look
 
 
 def load_plugins(environment: Environment, base: Path, diagnostics: Diagnostics, *, collection: str | None = None) -> None:
-    """Add the plugins in the folders below ``base`` (a playbook's folder or a role). Files that cannot be loaded become problems.
+    """Add the plugins in the folders below ``base`` (a playbook's folder or a role). Files that cannot be loaded become warnings.
 
     Plugins of a collection are known by their full name only.
     """
@@ -40,17 +40,34 @@ def _load(environment: Environment, path: Path, kind: str, diagnostics: Diagnost
         module = _imported(path)
         found = getattr(module, kind, None)
         if found is None:
-            diagnostics.error(f"the plugin file defines no class {kind}", Span(str(path)), why=f"files in {path.parent.name}/ have to")
-            return
+            raise AttributeError(f"it defines no class {kind}")
         _add(environment, kind, found, path.stem, collection)
-    except ModuleNotFoundError as error:
+    except Exception as error:  # foreign code: whatever is wrong with it must not stop those who never use it
+        _unloaded(environment, path, kind, diagnostics, collection, error)
+
+
+def _unloaded(environment: Environment, path: Path, kind: str, diagnostics: Diagnostics, collection: str | None, error: Exception) -> None:
+    """A file that cannot be loaded is a warning: the plugins in it may never be used. Using one is an error that says why."""
+    reason = f"{type(error).__name__}: {error}"
+    if isinstance(error, ModuleNotFoundError):
         missing = str(error.name)
         needs_ansible = missing.split(".")[0] in ("ansible", "ansible_collections")
+        reason = f"no module named '{missing}'"
         help = "install ansible-core beside provision, or rewrite the plugin without it" if needs_ansible else f"install {missing}"
-        diagnostics.error(f"cannot load the plugin: no module named '{missing}'", Span(str(path)), help=help)
-    except Exception as error:
-        line = _line_in(error, path)
-        diagnostics.error(f"cannot load the plugin: {type(error).__name__}: {error}", Span(str(path), line))
+    else:
+        help = "mend the file; until then what it defines is unknown"
+    diagnostics.warning(f"cannot load the plugin file: {reason}", Span(str(path), _line_in(error, path)), help=help, code="plugin")
+    environment.unloaded.append(f"{path} (cannot be loaded: {reason})")
+    if kind == "LookupModule":
+        name = f"{collection}.{path.stem}" if collection else path.stem
+        environment.add_lookups({name: _refusing(f"{path} cannot be loaded: {reason}")})
+
+
+def _refusing(reason: str) -> Lookup:
+    def lookup(_context: LookupContext, _terms: list[Any], **_options: Any) -> list[Any]:
+        raise RuntimeError(reason)
+
+    return lookup
 
 
 def _imported(path: Path) -> ModuleType:

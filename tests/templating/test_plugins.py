@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from provisioner.diagnostics import Diagnostics
+from provisioner.errors import InputError
 from provisioner.templating import Environment
 from provisioner.templating.plugins import load_plugins
 from provisioner.values import Unknown
@@ -74,8 +75,8 @@ def test_plugins(environment: Environment) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
-        ("import nothing_of_that_name", "no module named 'nothing_of_that_name'", 0),
-        ("import ansible.playbook.play", "no module named 'ansible.playbook'", 0),
+        ("import nothing_of_that_name", "no module named 'nothing_of_that_name'", 1),
+        ("import ansible.playbook.play", "no module named 'ansible.playbook'", 1),
         ("\n\ndef f(:\n", "SyntaxError", 3),
         ("\n1 / 0\n", "ZeroDivisionError: division by zero", 2),
         ("x = 1", "defines no class FilterModule", 0),
@@ -87,6 +88,23 @@ def test_broken_files(tmp_path: Path, text: str, message: str, line: int) -> Non
     file.write_text(text)
     diagnostics = Diagnostics()
     load_plugins(Environment(environ={}), tmp_path, diagnostics)
-    assert message in diagnostics.errors[0].message
-    assert diagnostics.errors[0].span is not None
-    assert (diagnostics.errors[0].span.file, diagnostics.errors[0].span.line) == (str(file), line)
+    assert diagnostics.errors == []
+    found = diagnostics.warnings[0]
+    assert message in found.message
+    assert found.span is not None
+    assert (found.span.file, found.span.line) == (str(file), line)
+
+
+def test_using_what_could_not_be_loaded(tmp_path: Path) -> None:
+    for folder in ("filter_plugins", "lookup_plugins"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "broken.py").write_text("import nothing_of_that_name")
+    environment = Environment(environ={})
+    load_plugins(environment, tmp_path, Diagnostics())
+    subject = templar(environment=environment)
+    assert subject.render("{{ 1 + 1 }}") == 2
+    with pytest.raises(InputError, match=r"lookup 'broken' failed: .*broken.py cannot be loaded: no module named 'nothing_of_that_name'"):
+        subject.render("{{ lookup('broken') }}")
+    with pytest.raises(InputError) as caught:
+        subject.render("{{ 1 | of_that_file }}")
+    assert "it may be defined in" in caught.value.diagnostics.errors[0].help
