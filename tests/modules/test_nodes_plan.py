@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.nodes, pytest.mark.timeout(300)]
 # Everything on the node's own file systems but what the system itself writes all the time, and the agent's cache of its own code.
 SNAPSHOT = r"""
 find / -xdev \( -path /proc -o -path /sys -o -path /run -o -path /dev -o -path /tmp/systemd-private-\* -o -path /var/log \
-    -o -path /var/cache/provision -o -path /var/lib/systemd -o -path /root/.cache -o -name rpmdb.sqlite-shm \) -prune \
+    -o -path /var/cache/provision -o -path /var/lib/systemd -o -path /root/.cache -o -name rpmdb.sqlite-\* \) -prune \
     -o -printf '%p %y %m %u %g %s %T@ %C@ %l\n' | sort
 dpkg -l; apt-mark showmanual; apt-mark showhold; cat /proc/mounts; hostname; sysctl vm.swappiness
 systemctl list-units --all --no-legend --plain --type=service,socket,mount | awk '{print $1, $2, $3, $4}' | grep -ve ssh@ -e session -e user
