@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -82,7 +83,8 @@ class Sshd:
         """Stop it, with the sessions it has."""
         if self.process is not None:
             for session in self.sessions():
-                os.kill(session, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it ended by itself meanwhile
+                    os.kill(session, signal.SIGKILL)
             self.process.terminate()
             self.process.wait()
             self.process = None
