@@ -50,12 +50,11 @@ MAY_IMPORT: dict[str, set[str]] = {
 """Package → what of ours it may import: a whole package, or one module of it. ``cli`` may import all."""
 
 LIBRARIES: dict[str, set[str]] = {
-    "cli": {"click", "rich", "yaml"},
+    "cli": {"click", "yaml"},
     "inventory": {"yaml"},
     "lab": {"yaml", "cryptography"},
     "playbook": {"yaml"},
     "plan": {"cryptography"},
-    "report": {"rich"},
     "schema": {"jsonschema"},
     "templating": {"jinja2", "markupsafe", "yaml", "packaging", "bcrypt", "jmespath"},
     "transport": {"fabric", "paramiko"},
@@ -65,7 +64,7 @@ LIBRARIES: dict[str, set[str]] = {
 }
 """Which other libraries a package may use; without an entry: none but the standard one."""
 
-ONLY_IN: dict[str, str] = {"fabric": "transport/ssh.py", "invoke": "transport/ssh.py", "click": "cli/", "rich": "report/"}
+ONLY_IN: dict[str, str] = {"fabric": "transport/ssh.py", "invoke": "transport/ssh.py", "click": "cli/"}
 """Libraries that only one place may know, so that another could take its place."""
 
 ANY_FILE = 500
