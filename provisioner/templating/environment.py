@@ -153,7 +153,8 @@ class Environment:
             if name is not None and name not in table:
                 needle = rf"\b{re.escape(name)}\b"
                 place = failures.spot(template, node.lineno, needle, lambda: span)
-                return Diagnostic(f"no {kind} named '{name}'", place, help=self._help(name, table))
+                message = f"the lookup plugin '{name}' was not found" if kind == "lookup" else f"No {kind} named '{name}'"
+                return Diagnostic(message, place, help=self._help(name, table))
         return None
 
     def read_text(self, path: Path) -> str:

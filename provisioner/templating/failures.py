@@ -37,7 +37,7 @@ class PluginFailed(Exception):
     """A filter, test or lookup raised; ``cause`` is what it raised."""
 
     def __init__(self, kind: str, name: str, cause: Exception) -> None:
-        super().__init__(f"{kind} '{name}' failed: {cause}")
+        super().__init__(f"{kind} plugin '{name}' failed: {cause}")
         self.kind = kind
         self.name = name
         self.cause = cause
@@ -78,7 +78,7 @@ def translate(error: Exception, evaluation: Evaluation, outer: Template, where: 
     if isinstance(error, PluginFailed):
         needle = rf"\b{re.escape(error.name)}\b"
         span = spot(template, line, needle, where)
-        return InputError.of(f"{error.kind} '{error.name}' failed: {_words(error.cause)}", span, why=_kind(error.cause))
+        return InputError.of(f"{error.kind} plugin '{error.name}' failed: {_words(error.cause)}", span, why=_kind(error.cause))
     if isinstance(error, RecursionError):
         return InputError.of("recursive loop in a template: it is nested too deeply", spot(template, line, "", where))
     if isinstance(error, UnsupportedValueError):
@@ -92,20 +92,20 @@ def outside(error: Exception, evaluation: Evaluation, span: Span | None) -> Inpu
         missing = error.missing
         return missing.cause or UndefinedVariable.of(missing.headline, span, help=did_you_mean(str(missing.name), evaluation.scope.names()))
     if isinstance(error, PluginFailed):
-        return InputError.of(f"{error.kind} '{error.name}' failed: {_words(error.cause)}", span, why=_kind(error.cause))
+        return InputError.of(f"{error.kind} plugin '{error.name}' failed: {_words(error.cause)}", span, why=_kind(error.cause))
     return InputError.of(_words(error), span, why=_kind(error))
 
 
 def syntax(error: jinja2.TemplateSyntaxError, file: str | None, span: Span | None, source: str | None = None, shift: int = 0) -> InputError:
     """A template that cannot be compiled; ``file`` is set for template files, ``span`` for texts of a YAML file."""
     message = (error.message or "").rstrip(".")
-    message = re.sub(r"^No (filter|test) named ('[^']*').*", r"no \1 named \2", message)
+    message = re.sub(r"^(No (filter|test) named '[^']*').*", r"\1", message)
     text = source if source is not None else error.source
     if file is not None:
         place: Span | None = Span(file, error.lineno + shift, _first_mark(text, error.lineno))
     else:
         place = within(span, text or "", error.lineno, _first_mark(text, error.lineno))
-    return InputError.of(f"syntax error in template: {message}", place)
+    return InputError.of(f"Syntax error in template: {message}", place)
 
 
 def _words(error: BaseException) -> str:

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from provisioner.diagnostics import Diagnostics, Span
+from provisioner.errors import InputError
 from provisioner.templating.environment import Environment
 from provisioner.templating.lookups.context import Lookup, LookupContext
 from provisioner.templating.standins import FileSearch, standing_in
@@ -60,12 +61,12 @@ def _unloaded(environment: Environment, path: Path, kind: str, diagnostics: Diag
     environment.unloaded.append(f"{path} (cannot be loaded: {reason})")
     if kind == "LookupModule":
         name = f"{collection}.{path.stem}" if collection else path.stem
-        environment.add_lookups({name: _refusing(f"{path} cannot be loaded: {reason}")})
+        environment.add_lookups({name: _refusing(path.stem, f"{error} ({path})")})
 
 
-def _refusing(reason: str) -> Lookup:
+def _refusing(name: str, reason: str) -> Lookup:
     def lookup(_context: LookupContext, _terms: list[Any], **_options: Any) -> list[Any]:
-        raise RuntimeError(reason)
+        raise InputError.of(f"lookup plugin '{name}' failed to load: {reason}")
 
     return lookup
 

@@ -64,7 +64,7 @@ def read_header(text: str, path: str, syntax: Syntax = DEFAULT_SYNTAX) -> Source
         name, colon, raw = part.partition(":")
         name = name.strip()
         if not colon or name not in known:
-            problem = f"unknown option '{name}'" if colon else f"'{part.strip()}' is not 'option: value'"
+            problem = f"unknown option '{name}'" if colon else f"Missing key-value separator in '{part.strip()}', write 'option: value'"
             raise InputError.of(f"in the #jinja2: header: {problem}", Span(path, 1, 1), help=did_you_mean(name, known))
         options[name] = _option(raw.strip(), name, path)
     return Source(body, path, replace(syntax, **options), shift=1)

@@ -85,10 +85,10 @@ REFUSED = [
     ("not nope", "'nope' is undefined"),
     ("{{ nope }}", "'nope' is undefined"),
     ("d.zz == 1", r"'zz' is missing in 'd' \(has: a\)"),
-    ("foo is defined and", "syntax error in template"),
+    ("foo is defined and", "Syntax error in template"),
     ("x y", "unexpected 'y' after the expression"),
-    ("foo is nofest", "no test named 'nofest'"),
-    ("foo | nofilter", "no filter named 'nofilter'"),
+    ("foo is nofest", "No test named 'nofest'"),
+    ("foo | nofilter", "No filter named 'nofilter'"),
     ("{{ foo }}", "gives the text 'bar'|'bar' is undefined"),
 ]
 

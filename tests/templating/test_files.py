@@ -76,7 +76,7 @@ def test_syntax_options() -> None:
     [
         ("#jinja2: trim_block: False", "unknown option 'trim_block'"),
         ("#jinja2: trim_blocks: maybe", "trim_blocks is maybe, not True or False"),
-        ("#jinja2: trim_blocks", "'trim_blocks' is not 'option: value'"),
+        ("#jinja2: trim_blocks", "Missing key-value separator in 'trim_blocks'"),
     ],
 )
 def test_wrong_header(header: str, message: str) -> None:

@@ -54,7 +54,7 @@ def test_errors_ignored_and_warned() -> None:
     subject = templar(warnings=warnings)
     assert subject.render("{{ lookup('file', '/nonexistent', errors='ignore') }}") is None
     assert subject.render("{{ q('file', '/nonexistent', errors='warn') }}") == []
-    assert "lookup 'file' failed and gives nothing" in warnings[0].message
+    assert "lookup plugin 'file' failed and gives nothing" in warnings[0].message
     with pytest.raises(InputError, match="errors is 'maybe'"):
         subject.render("{{ lookup('file', '/nonexistent', errors='maybe') }}")
 
@@ -91,9 +91,9 @@ def test_loops() -> None:
     assert subject.lookup("dict", [{"a": 1}]) == [{"key": "a", "value": 1}]
     assert subject.lookup("community.general.flattened", [[1, [2]], 3]) == [1, 2, 3]
     assert isinstance(subject.lookup("items", [Unknown("x")]), Unknown)
-    with pytest.raises(InputError, match="no lookup named 'itmes'"):
+    with pytest.raises(InputError, match="the lookup plugin 'itmes' was not found"):
         subject.lookup("itmes", [])
-    with pytest.raises(InputError, match="lookup 'dict' failed"):
+    with pytest.raises(InputError, match="lookup plugin 'dict' failed"):
         subject.lookup("dict", ["x"])
 
 

@@ -67,7 +67,7 @@ def test_plugins(environment: Environment) -> None:
     assert subject.render("{{ l | map('shout') | list }}") == ["Y!"]
     assert subject.render("{{ lookup('mine', 'a') }} {{ lookup('mine', 'a', sep='+') }}") == "a-y a+y"
     assert isinstance(subject.render("{{ r | shout }}"), Unknown)
-    with pytest.raises(Exception, match="filter 'shout' failed: nothing to shout"):
+    with pytest.raises(Exception, match="filter plugin 'shout' failed: nothing to shout"):
         subject.render("{{ '' | shout }}")
     assert "ansible" not in sys.modules
 
@@ -103,7 +103,7 @@ def test_using_what_could_not_be_loaded(tmp_path: Path) -> None:
     load_plugins(environment, tmp_path, Diagnostics())
     subject = templar(environment=environment)
     assert subject.render("{{ 1 + 1 }}") == 2
-    with pytest.raises(InputError, match=r"lookup 'broken' failed: .*broken.py cannot be loaded: no module named 'nothing_of_that_name'"):
+    with pytest.raises(InputError, match="lookup plugin 'broken' failed to load: No module named 'nothing_of_that_name'"):
         subject.render("{{ lookup('broken') }}")
     with pytest.raises(InputError) as caught:
         subject.render("{{ 1 | of_that_file }}")

@@ -81,7 +81,7 @@ def run_lookup(evaluation: Evaluation, name: str, terms: list[Any], options: Map
     table = evaluation.environment.lookups
     function = table.get(name)
     if function is None:
-        raise InputError.of(f"no lookup named '{name}'", help=did_you_mean(name, table))
+        raise InputError.of(f"the lookup plugin '{name}' was not found", help=did_you_mean(name, table))
     terms = [plain(term) for term in terms]
     options = {key: value if isinstance(value, Undefined) and key == "default" else plain(value) for key, value in options.items()}
     unknown = find_unknown(terms) or find_unknown(options)
@@ -108,7 +108,7 @@ def called(evaluation: Evaluation, name: str, terms: tuple[Any, ...], options: d
         if errors == "strict":
             raise
         if errors == "warn" and evaluation.warn is not None:
-            evaluation.warn(Diagnostic(f"lookup '{name}' failed and gives nothing: {error}", severity="warning", code="lookup"))
+            evaluation.warn(Diagnostic(f"lookup plugin '{name}' failed and gives nothing: {error}", severity="warning", code="lookup"))
         return [] if listed else None
     if listed:
         return found
