@@ -48,7 +48,8 @@ demo-down: $(VENV)/.ready ## Take the demo's nodes away
 	@$(SUDO) $(BIN)/provision lab down
 
 test: $(VENV)/.ready $(PEERS)/.ready ## All tests; as root also those that need nodes
-	PROVISION_PEERS=$(abspath $(PEERS))/bin $(BIN)/pytest $(TESTS)
+	PROVISION_PEERS=$(abspath $(PEERS))/bin $(BIN)/pytest -n 2 -m 'not nodes' $(TESTS)
+	PROVISION_PEERS=$(abspath $(PEERS))/bin $(BIN)/pytest -m nodes $(TESTS)
 
 test-fast: $(VENV)/.ready ## Only the tests that need neither nodes nor peers
 	$(BIN)/pytest -m 'not nodes and not peers' $(TESTS)
