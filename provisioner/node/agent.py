@@ -15,7 +15,7 @@ import time
 
 from . import process
 from .faults import Fail, TimedOut
-from .wire import VERSION, EndOfStream, WireError, pack, read_frame
+from .wire import VERSION, EndOfStream, WireError, detach, pack, read_frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Agent:
                 raise Gone
             reply = self._run(self._session, step)
             ran += 1
-            self.send({"type": "reply", "id": step["id"], **reply})
+            self._reply(step, reply)
             if reply["result"].get("failed"):
                 break
         self.send({"type": "done", "id": header["id"], "ran": ran})
@@ -166,6 +166,16 @@ class Agent:
             from . import cache
 
             cache.write(self._importer)
+
+    def _reply(self, step: dict[str, Any], reply: dict[str, Any]) -> None:
+        texts = bytearray()
+        head = {"type": "reply", "id": step["id"]}
+        try:
+            self.send({**head, **detach(reply, texts)}, bytes(texts))
+        except WireError as error:
+            msg = f"the result of {step['module']} is too big to be sent: {error}; have it written to a file on the node"
+            reply.update(result={"failed": True, "changed": reply["result"].get("changed", False), "msg": msg}, diffs=[])
+            self.send({**head, **reply})
 
     def _run(self, session: Session, step: dict[str, Any]) -> dict[str, Any]:
         started = time.monotonic()

@@ -25,9 +25,9 @@ MAGIC = (
     (b"PK\x03\x04", "zip", "", "ZipArchive"),
     (b"PK\x05\x06", "zip", "", "ZipArchive"),
     (b"\x1f\x8b", "--gzip", "gzip", "TgzArchive"),
-    (b"BZh", "--bzip2", "bzip2", "TarBzipArchive"),
-    (b"\xfd7zXZ\x00", "--xz", "xz", "TarXzArchive"),
-    (b"\x28\xb5\x2f\xfd", "--zstd", "zstd", "TarZstdArchive"),
+    (b"BZh", "--bzip2", "bzip2", "TarArchive"),
+    (b"\xfd7zXZ\x00", "--xz", "xz", "TarArchive"),
+    (b"\x28\xb5\x2f\xfd", "--zstd", "zstd", "TarArchive"),
 )
 KINDS = {"-": "file", "d": "directory", "l": "link", "h": "hard", "p": "fifo", "b": "block", "c": "char"}
 TAR = ("tar", "--quoting-style=c", "--force-local")

@@ -67,7 +67,7 @@ def described(node: Node, path: str, key: str = "path") -> dict[str, Any]:
     return {
         key: path,
         "state": kind,
-        "mode": f"{state.mode:04o}",
+        "mode": f"0{state.mode:03o}",
         "owner": state.owner,
         "group": state.group,
         "uid": state.uid,

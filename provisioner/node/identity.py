@@ -9,7 +9,7 @@ import os
 
 from . import process
 from .faults import Fail
-from .wire import WireError, pack, read_frame
+from .wire import WireError, attach, detach, pack, read_frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _serve(user: str, source: int, target: int, ask: Callable[..., Any]) -> dict
         except WireError:
             raise Fail(f"the step, run as {user}, died before it could answer") from None
         if "answer" in header:
-            answer: dict[str, Any] = header["answer"]
+            answer: dict[str, Any] = attach(header["answer"], body)
             return answer
         if "fault" in header:
             raise Fail(header["fault"])
@@ -89,8 +89,11 @@ def _child(entry: Any, work: Callable[[], dict[str, Any]], source: int, target: 
             os.environ["XDG_RUNTIME_DIR"] = runtime
         _enter(entry.pw_dir)
         session.use_channel(lambda kind, **data: _ask_parent(source, target, kind, data))
-        _send(target, {"answer": session.plain(work())})
+        texts = bytearray()
+        _send(target, {"answer": detach(session.plain(work()), texts)}, bytes(texts))
         status = 0
+    except WireError as error:
+        _send(target, {"fault": f"the result is too big to be sent: {error}; have it written to a file on the node"})
     except BaseException as error:
         import traceback
 

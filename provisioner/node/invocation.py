@@ -27,14 +27,14 @@ class InvocationParams(Params):
 def not_needed(node: Node, p: InvocationParams, command: Any) -> dict[str, Any] | None:
     """The result when ``creates`` or ``removes`` says that there is nothing to do, else None."""
     if p.creates and _matches(node, p.creates):
-        return _skipped(f"not needed: {p.creates} exists", command)
+        return _skipped(f"{p.creates} exists", command)
     if p.removes and not _matches(node, p.removes):
-        return _skipped(f"not needed: {p.removes} does not exist", command)
+        return _skipped(f"{p.removes} does not exist", command)
     return None
 
 
-def _skipped(msg: str, command: Any) -> dict[str, Any]:
-    return {"changed": False, "rc": 0, "cmd": command, "msg": msg, "stdout": f"skipped, since {msg}", "stderr": ""}
+def _skipped(why: str, command: Any) -> dict[str, Any]:
+    return {"changed": False, "rc": 0, "cmd": command, "msg": f"not needed: {why}", "stdout": f"skipped, since {why}", "stderr": ""}
 
 
 def _matches(node: Node, pattern: str) -> bool:

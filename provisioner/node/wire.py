@@ -24,7 +24,7 @@ Messages of the agent:
     refused  reason, holder
     reply    id, result {…, failed, changed, msg}, changes: [change…], diffs: [unified diff…], seconds,
              deferred (reason: could not be decided), tainted (reason: decided on readings that an earlier step may alter),
-             unknown (reason: result known only after apply)
+             unknown (reason: result known only after apply); body = the long texts of the result
     done     id, ran (number of steps that ran)
     need     sha256, offset
     data     step, last; body = piece of a file that a ``fetch`` step reads
@@ -47,7 +47,10 @@ MAGIC = b"PVN1"
 HEAD = struct.Struct(">4sII")
 LIMIT = 256 * 1024 * 1024
 PIECE = 256 * 1024
+LONG = 64 * 1024
+"""Characters from which a text travels in the body: as JSON each control character would take six bytes."""
 UNKNOWN_KEY = "$unknown"
+TEXT_KEY = "$text"
 CONTENT_KEY = "$content"
 
 
@@ -85,6 +88,31 @@ def _encode_special(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return sorted(value)
     raise TypeError(f"{type(value).__name__} cannot be sent")
+
+
+def detach(value: Any, body: bytearray) -> Any:
+    """``value`` with its long texts moved to ``body``."""
+    if isinstance(value, str) and len(value) > LONG:
+        start = len(body)
+        body += value.encode("utf-8", "surrogatepass")
+        return {TEXT_KEY: [start, len(body)]}
+    if isinstance(value, dict):
+        return {key: detach(child, body) for key, child in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [detach(child, body) for child in value]
+    return value
+
+
+def attach(value: Any, body: bytes) -> Any:
+    """The opposite of ``detach``."""
+    if isinstance(value, dict):
+        if TEXT_KEY in value:
+            start, end = value[TEXT_KEY]
+            return str(memoryview(body)[start:end], "utf-8", "surrogatepass")
+        return {key: attach(child, body) for key, child in value.items()}
+    if isinstance(value, list):
+        return [attach(child, body) for child in value]
+    return value
 
 
 def pack(header: dict[str, Any], body: bytes = b"") -> bytes:

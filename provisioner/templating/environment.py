@@ -51,7 +51,7 @@ class Environment:
         self.engine.tests = _table(tests.table())
         self.engine.globals = template_globals.table()
         self.lookups: dict[str, Lookup] = lookups.table()
-        self.unloaded: list[str] = []
+        self.unloaded: dict[str, list[str]] = {"filter": [], "test": [], "lookup": []}
         """Plugin files that could not be loaded, with the reason: what is unknown may be in them."""
         self._templates: dict[str, Template] = {}
         self._expressions: dict[str, Template] = {}
@@ -106,13 +106,13 @@ class Environment:
         if named is None:
             return refusal
         table: Mapping[str, Any] = self.engine.filters if named[1] == "filter" else self.engine.tests
-        item = replace(refusal.diagnostics.errors[0], help=self._help(named[2], table))
+        item = replace(refusal.diagnostics.errors[0], help=self._help(named[1], named[2], table))
         refusal.diagnostics.items[:] = [item]
         return refusal
 
-    def _help(self, name: str, table: Mapping[str, Any]) -> str:
+    def _help(self, kind: str, name: str, table: Mapping[str, Any]) -> str:
         """What a name that no plugin has may be."""
-        elsewhere = f"it may be defined in {', '.join(self.unloaded)}" if self.unloaded else ""
+        elsewhere = f"it may be defined in {', '.join(self.unloaded[kind])}" if self.unloaded[kind] else ""
         return "; ".join(filter(None, (did_you_mean(name, table), elsewhere)))
 
     def parse_check(self, text: str, span: Span | None = None) -> Diagnostic | None:
@@ -154,7 +154,7 @@ class Environment:
                 needle = rf"\b{re.escape(name)}\b"
                 place = failures.spot(template, node.lineno, needle, lambda: span)
                 message = f"the lookup plugin '{name}' was not found" if kind == "lookup" else f"No {kind} named '{name}'"
-                return Diagnostic(message, place, help=self._help(name, table))
+                return Diagnostic(message, place, help=self._help(kind, name, table))
         return None
 
     def read_text(self, path: Path) -> str:

@@ -23,6 +23,8 @@ from provisioner.templating.views import Vars
 
 FOLDERS = {"filter_plugins": "FilterModule", "test_plugins": "TestModule", "lookup_plugins": "LookupModule"}
 """The folders, and the class that a file in each of them has to define."""
+KINDS = {"FilterModule": "filter", "TestModule": "test", "LookupModule": "lookup"}
+"""The kind of plugin that a class stands for."""
 
 
 def load_plugins(environment: Environment, base: Path, diagnostics: Diagnostics, *, collection: str | None = None) -> None:
@@ -58,7 +60,7 @@ def _unloaded(environment: Environment, path: Path, kind: str, diagnostics: Diag
     else:
         help = "mend the file; until then what it defines is unknown"
     diagnostics.warning(f"cannot load the plugin file: {reason}", Span(str(path), _line_in(error, path)), help=help, code="plugin")
-    environment.unloaded.append(f"{path} (cannot be loaded: {reason})")
+    environment.unloaded[KINDS[kind]].append(f"{path} (cannot be loaded: {reason})")
     if kind == "LookupModule":
         name = f"{collection}.{path.stem}" if collection else path.stem
         environment.add_lookups({name: _refusing(path.stem, f"{error} ({path})")})

@@ -146,9 +146,8 @@ def test_get_url_fetches_and_asks_for_news(server: ThreadingHTTPServer, tmp_path
     made = converge("get_url", params)
     assert made["result"]["msg"] == "OK (8 bytes)"
     assert made["result"]["status_code"] == 200
-    assert Steps().run("get_url", params)["result"]["msg"] == "file already exists"
-    forced = Steps().run("get_url", {**params, "force": True})["result"]
-    assert forced["msg"].startswith(("OK", "HTTP Error 304"))
+    assert Steps().run("get_url", params)["result"]["msg"] == "HTTP Error 304: Not Modified"
+    assert Steps().run("get_url", {**params, "force": True})["result"]["msg"] == "OK (8 bytes)"
     for mode in ("plan", "apply"):
         failed = Steps(mode).run("get_url", {**params, "url": address(server, "/broken"), "dest": str(tmp_path / "g")})["result"]
         assert failed["failed"]

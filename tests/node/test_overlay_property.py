@@ -35,7 +35,9 @@ owners = st.sampled_from(OWNERS)
 
 Operation = tuple[str, dict[str, Any]]
 operations: st.SearchStrategy[Operation] = st.one_of(
-    st.tuples(st.just("write"), st.fixed_dictionaries({"path": paths, "content": st.sampled_from(CONTENTS), "mode": modes, "owner": owners})),
+    st.tuples(
+        st.just("write"), st.fixed_dictionaries({"path": paths, "content": st.sampled_from(CONTENTS), "mode": modes, "owner": owners})
+    ),
     st.tuples(st.just("directory"), st.fixed_dictionaries({"path": paths, "mode": modes, "group": owners})),
     st.tuples(st.just("link"), st.fixed_dictionaries({"path": paths, "to": paths, "force": st.booleans()})),
     st.tuples(st.just("hard_link"), st.fixed_dictionaries({"path": paths, "to": paths, "force": st.booleans()})),

@@ -57,6 +57,11 @@ def test_the_alias_is_ansible_host_when_there_is_one(files: Path) -> None:
     assert of("gpu01", address="10.0.0.7").user == "ops"
 
 
+def test_no_file_at_all(files: Path) -> None:
+    config(files, "Host *\n  User ops\n")
+    assert of(user=None, ssh_args="-F none").user != "ops"
+
+
 def test_the_inventory_wins_then_options_then_files(files: Path) -> None:
     config(files, "Host *\n  Port 1\n  User config\n  IdentityFile ~/config\n  StrictHostKeyChecking no\n  ConnectTimeout 9\n")
     found = of(port=3, private_key_file="/keys/mine", ssh_args="-p 2 -o User=option -o ConnectTimeout=4")

@@ -59,7 +59,8 @@ def run(node: Node, p: AssembleParams) -> dict[str, Any]:
     result: dict[str, Any] = {"src": folder, "msg": "OK", **described(node, dest, "dest")}
     import hashlib
 
-    result["checksum"] = hashlib.sha1(data, usedforsecurity=False).hexdigest()
+    for key, algorithm in (("checksum", "sha1"), ("md5sum", "md5")):
+        result[key] = hashlib.new(algorithm, data, usedforsecurity=False).hexdigest()
     backups = [change.target for change in node.recorder.changes if change.KIND == "write_file" and change.target.endswith("~")]
     return {**result, "backup_file": backups[0]} if backups else result
 

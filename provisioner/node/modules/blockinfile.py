@@ -45,8 +45,9 @@ def run(node: Node, p: BlockParams) -> dict[str, Any]:
     first, last = _markers(lines, begin, end)
     new_lines = _edited(node, p, lines, wanted, first, last, newline)
     new = b"".join(new_lines)
-    msg = "Block inserted" if first is None else ("Block updated" if wanted else "Block removed")
-    return store(node, p, path, old, new, msg)
+    msg = "File created" if old is None else ("Block inserted" if wanted else "Block removed")
+    result = store(node, p, path, old, new, msg)
+    return {"msg": result["msg"], **({"backup_file": result["backup"]} if result["backup"] else {})}
 
 
 def _check_marker(node: Node, p: BlockParams) -> None:

@@ -35,9 +35,8 @@ def run(node: Node, p: Params) -> dict[str, Any]:
             node.fail(f"cannot split {p.cmd!r} into words: {error}")
     if not argv:
         node.fail("no command given", rc=256)
-    if p.expand_argument_vars:
-        argv = [node.context.expand(word) for word in argv]
-    return not_needed(node, p, argv) or invoke(node, p, argv=argv, command=argv)
+    words = [node.context.expand(word) for word in argv] if p.expand_argument_vars else argv
+    return not_needed(node, p, argv) or invoke(node, p, argv=words, command=argv)
 
 
 MODULE = Module(

@@ -26,7 +26,7 @@ class Params(FileAttributes):
     backup: bool = option("Keep a dated copy of what is replaced.", False)
     validate: str = option("A command that must accept the new file (%s) before it takes the place of the old one.", "")
     follow: bool = option("Follow a link at dest.", False)
-    local_follow: bool = option("Follow links in the source tree.", True)
+    local_follow: bool = option("Follow links in a source on the controller; links in one on the node stay links.", True)
     directory_mode: str | None = option("Permissions of directories that a recursive copy makes.", None, kind="mode")
     checksum: str | None = option("SHA-1 the source must have.", None)
     decrypt: bool = option("Decrypt a vaulted source.", True)
@@ -76,7 +76,8 @@ def _put(node: Node, p: Params, content: Content, dest: str, mode: str | int | N
         replace=p.force,
     )
     ensure_labels(node, dest, p)
-    result = {"dest": dest, **described(node, dest, "dest")}
+    real = node.files.resolve(dest) if p.follow else dest
+    result = described(node, real, "dest")
     result["checksum"], result["md5sum"] = _digests(content)
     backups = [
         change.target for change in node.recorder.changes if change.KIND == "write_file" and change.target != node.files.resolve(dest)
@@ -103,7 +104,7 @@ def _digests(content: Content) -> tuple[str | None, str | None]:
 
 
 def _copy_here(node: Node, p: Params, src: str, dest: str) -> dict[str, Any]:
-    state = node.files.stat(src) if p.local_follow else node.files.lstat(src)
+    state = node.files.stat(src)
     if state is None:
         node.fail(f"the source {src} does not exist on the node", src=src)
     if state.kind == "directory":
@@ -120,16 +121,21 @@ def _copy_tree(node: Node, p: Params, src: str, dest: str) -> dict[str, Any]:
     """A directory: with a trailing slash its content, without it the directory itself."""
     top = dest if (p.src or "").endswith("/") else os.path.join(dest, os.path.basename(src))
     node.files.directory(top, mode=p.directory_mode, owner=p.owner, group=p.group)
+    _copy_below(node, p, src, top)
+    return {"src": p.src, "checksum": None, "md5sum": None, **described(node, top, "dest")}
+
+
+def _copy_below(node: Node, p: Params, src: str, top: str) -> None:
+    """Everything in a directory; links stay links, wherever they lead."""
     for path, state in node.files.walk(src):
         target = os.path.join(top, os.path.relpath(path, src))
         if state.kind == "directory":
             node.files.directory(target, mode=p.directory_mode, owner=p.owner, group=p.group)
-        elif state.kind == "link" and not p.local_follow:
+        elif state.kind == "link":
             node.files.link(target, state.target, force=True)
-        elif state.kind in ("file", "link"):
+        elif state.kind == "file":
             mode = f"{state.mode:04o}" if p.mode in ("preserve", None) else p.mode
             node.files.write(target, node.files.content(path), mode=mode, owner=p.owner, group=p.group, backup=p.backup, replace=p.force)
-    return {"src": p.src, **described(node, dest, "dest")}
 
 
 MODULE = Module(

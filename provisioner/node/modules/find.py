@@ -77,13 +77,13 @@ def run(node: Node, p: FindParams) -> dict[str, Any]:
 
 def _walk(node: Node, p: FindParams, folder: str, level: int) -> Iterator[tuple[str, FileState]]:
     for name in node.files.names(folder):
-        if name.startswith(".") and not p.hidden:
-            continue
         path = os.path.join(folder, name)
         state = node.files.lstat(path)
         if state is None:
             continue
         yield path, state
+        if name.startswith(".") and not p.hidden:
+            continue
         below = state
         if state.kind == "link" and p.follow:
             below = node.files.stat(path) or state
@@ -93,6 +93,8 @@ def _walk(node: Node, p: FindParams, folder: str, level: int) -> Iterator[tuple[
 
 def _wanted(node: Node, p: FindParams, path: str, state: FileState, now: float) -> bool:
     name = os.path.basename(path)
+    if name.startswith(".") and not p.hidden:
+        return False
     if p.file_type != "any" and state.kind not in KINDS[p.file_type]:
         return False
     if p.patterns and not _matches(name, p.patterns, p.use_regex):

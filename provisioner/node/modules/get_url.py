@@ -21,7 +21,7 @@ class GetUrlParams(FileAttributes, WebParams):
     url: str = option("Where it comes from: http, https, ftp or file.")
     dest: str = option("Where it goes; a directory takes the name from the URL.", kind="path")
     force: bool = option(
-        "Fetch even if the file is there; without it an existing file is fetched only when its checksum is wrong.",
+        "Fetch in any case; without it a file that is there is fetched when its checksum is wrong or the server has a newer one.",
         False,
         aliases=("thirsty",),
     )
@@ -39,30 +39,43 @@ def run(node: Node, p: GetUrlParams) -> dict[str, Any]:
     dest = _target(node, p)
     state = node.files.stat(dest)
     result: dict[str, Any] = {"url": p.url, "dest": dest}
-    if state is not None and not p.force and (not p.checksum or _is_right(node, p, dest)):
-        node.files.attributes(dest, mode=p.mode, owner=p.owner, group=p.group)
-        ensure_labels(node, dest, p)
-        return {**result, "msg": "file already exists", **described(node, dest, "dest")}
+    if state is not None and not p.force and p.checksum and _is_right(node, p, dest):
+        return {**result, "msg": "file already exists", **_as_it_is(node, p, dest)}
     headers = {str(key): str(value) for key, value in (p.headers or {}).items()}
-    if state is not None and not p.checksum:
+    if state is not None and not p.force and not p.checksum:
         import email.utils
 
         headers.setdefault("If-Modified-Since", email.utils.formatdate(state.mtime, usegmt=True))
     answer = request(node, p, p.url, headers=headers, timeout=p.timeout)
     if answer.status == 304:
-        node.files.attributes(dest, mode=p.mode, owner=p.owner, group=p.group)
-        return {**result, "status_code": 304, "msg": "HTTP Error 304: Not Modified", **described(node, dest, "dest")}
+        return {**result, "status_code": 304, "msg": "HTTP Error 304: Not Modified", **_as_it_is(node, p, dest)}
     if answer.status != 200:
         node.fail(f"{p.url} answers {answer.status} {answer.reason}", status_code=answer.status, **result)
     if p.checksum:
         checked(node, answer.body, p.checksum, lambda url: _listed(node, p, url))
-    node.files.write(dest, answer.body, mode=p.mode, owner=p.owner, group=p.group, backup=p.backup, in_place=p.unsafe_writes)
+    before = _sum(node.files.read(dest)) if state is not None else None
+    backup = p.backup and state is not None
+    node.files.write(dest, answer.body, mode=p.mode, owner=p.owner, group=p.group, backup=backup, in_place=p.unsafe_writes)
     ensure_labels(node, dest, p)
+    result.update(status_code=200, msg=f"OK ({len(answer.body)} bytes)", checksum_src=_sum(answer.body), checksum_dest=before)
+    result["md5sum"] = _sum(answer.body, "md5")
+    backups = [change.target for change in node.recorder.changes if change.KIND == "write_file" and change.target.endswith("~")]
+    if backups:
+        result["backup_file"] = backups[0]
+    return {**result, **described(node, dest, "dest")}
+
+
+def _as_it_is(node: Node, p: GetUrlParams, dest: str) -> dict[str, Any]:
+    """The content is right; so shall mode, owner and labels be."""
+    node.files.attributes(dest, mode=p.mode, owner=p.owner, group=p.group)
+    ensure_labels(node, dest, p)
+    return described(node, dest, "dest")
+
+
+def _sum(data: bytes, algorithm: str = "sha1") -> str:
     import hashlib
 
-    sums = {"checksum_src": hashlib.sha1(answer.body, usedforsecurity=False).hexdigest()}
-    msg = f"OK ({len(answer.body)} bytes)"
-    return {**result, "status_code": 200, "msg": msg, **sums, "checksum_dest": sums["checksum_src"], **described(node, dest, "dest")}
+    return hashlib.new(algorithm, data, usedforsecurity=False).hexdigest()
 
 
 def _target(node: Node, p: GetUrlParams) -> str:

@@ -28,9 +28,10 @@ def run(node: Node, p: ReplaceParams) -> dict[str, Any]:
     path = node.files.expand(p.path)
     old = load(node, path, False) or b""
     text = old.decode(p.encoding, "surrogateescape")
-    start, end = _section(node, p, text)
+    section = _pattern(p)
+    start, end = _section(node, section, text)
     if start < 0:
-        return {"msg": f"Pattern for before/after params did not match the given file: {_described(p)}", "changed": False, "rc": 0}
+        return {"msg": f"Pattern for before/after params did not match the given file: {section}", "changed": False, "rc": 0}
     try:
         pattern = re.compile(p.regexp, re.MULTILINE)
         edited, count = pattern.subn(p.replace, text[start:end])
@@ -41,27 +42,26 @@ def run(node: Node, p: ReplaceParams) -> dict[str, Any]:
     return {**result, "rc": 0} if result["backup"] else {"msg": result["msg"], "rc": 0}
 
 
-def _section(node: Node, p: ReplaceParams, text: str) -> tuple[int, int]:
+def _pattern(p: ReplaceParams) -> str:
+    """What finds the part to work on; "" for all of the file."""
+    if p.after and p.before:
+        return f"{p.after}(?P<subsection>.*?){p.before}"
+    if p.after:
+        return f"{p.after}(?P<subsection>.*)"
+    return f"(?P<subsection>.*){p.before}" if p.before else ""
+
+
+def _section(node: Node, pattern: str, text: str) -> tuple[int, int]:
     """Start and end of the part to work on; -1 when after or before match nothing."""
     import re
 
-    if p.after is None and p.before is None:
+    if not pattern:
         return 0, len(text)
-    if p.after and p.before:
-        pattern = f"{p.after}(?P<subsection>.*?){p.before}"
-    elif p.after:
-        pattern = f"{p.after}(?P<subsection>.*)"
-    else:
-        pattern = f"(?P<subsection>.*){p.before}"
     try:
         match = re.search(pattern, text, re.DOTALL)
     except re.error as error:
-        node.fail(f"before/after {_described(p)} is no regular expression: {error}")
+        node.fail(f"after and before make no regular expression ({pattern}): {error}")
     return match.span("subsection") if match else (-1, -1)
-
-
-def _described(p: ReplaceParams) -> str:
-    return " … ".join(part for part in (p.after, p.before) if part)
 
 
 MODULE = Module(

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ..readings import FileState
 
 
+ACCESS = {"readable": 4, "writeable": 2, "executable": 1}
+
+
 class StatParams(Params):
     """Parameters of ``stat``."""
 
@@ -38,6 +41,8 @@ def run(node: Node, p: StatParams) -> dict[str, Any]:
         return {"stat": {"exists": False}}
     seen = {"exists": True, "path": path, **_permissions(node, state), **_numbers(state)}
     if state.kind == "link":
+        target = node.files.stat(path)
+        seen.update({name: bool(target and _allowed(target, *node.reader.account(), bit)) for name, bit in ACCESS.items()})
         seen["lnk_target"] = state.target
         seen["lnk_source"] = node.files.resolve(path)
     if p.get_checksum and state.kind == "file" and seen["readable"]:
@@ -73,9 +78,7 @@ def _permissions(node: Node, state: FileState) -> dict[str, Any]:
         isuid=bool(state.mode & 0o4000),
         isgid=bool(state.mode & 0o2000),
         mode=f"{state.mode:04o}",
-        readable=_allowed(state, uid, gid, 4),
-        writeable=_allowed(state, uid, gid, 2),
-        executable=_allowed(state, uid, gid, 1),
+        **{name: _allowed(state, uid, gid, bit) for name, bit in ACCESS.items()},
     )
     return seen
 
