@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("run")
 @shared(*TARGETING, *DIFF, form("text", "json"))
-@click.option("-m", "--module", "module", default="command", show_default=True, metavar="NAME", help="The module to run.")
+@click.option("-m", "--module-name", "--module", "module", default="command", show_default=True, metavar="NAME", help="The module to run.")
 @click.option("-a", "--args", "arguments", default="", metavar="ARGS", help="Its arguments: k=v, a mapping in YAML or JSON, or free form.")
 @click.option("-C", "--check", is_flag=True, help="Change nothing, show what would change.")
 @click.argument("inventory", required=False)

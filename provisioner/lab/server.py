@@ -52,12 +52,16 @@ def stop(lab: Lab) -> None:
 
 
 def _process(lab: Lab) -> int | None:
-    """The server's process, found by its command line: a recorded number may belong to somebody else by now."""
+    """The server's process, found by its command line: a recorded number may belong to somebody else by now.
+
+    Another checkout's server for the same lab counts, too: the lab is one, whoever brought it up.
+    """
+    program = f"/{'/'.join(_PROGRAM.parts[-3:])}\0".encode()
     end = f"\0{lab.gateway}\0{REPOSITORY_PORT}\0".encode()
     for path in Path("/proc").glob("[0-9]*"):
         try:
             words = (path / "cmdline").read_bytes()
-            if words.endswith(end) and f"\0{_PROGRAM}\0".encode() in words:
+            if words.endswith(end) and program in words:
                 return int(path.name)
         except OSError:
             continue  # it ended while we looked
