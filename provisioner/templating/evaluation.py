@@ -94,7 +94,15 @@ class Evaluation:
         if kind is dict or kind is list:
             return wrap(raw, self.open, path)
         reveal = getattr(kind, "reveal", None)
-        return raw if reveal is None else self.open(reveal(raw), path)
+        return raw if reveal is None else self._sealed(reveal, raw, path)
+
+    def _sealed(self, reveal: Callable[[Any], str], raw: Any, path: VariablePath) -> Any:
+        """A vaulted value, which is data, not a template; one that no password fits is only an error for those who use it."""
+        try:
+            return reveal(raw)
+        except InputError as error:
+            cause = failures.needed_by(error, dotted(path), self.scope.place(path))
+            return Missing(cause=cause, broken=True, ciphertext=getattr(raw, "ciphertext", None))
 
     def _text(self, text: str, path: VariablePath) -> Any:
         """Render a text inside another evaluation. A failure becomes a ``Missing``: it may be that nobody uses it."""

@@ -47,7 +47,7 @@ def recursion(chain: Sequence[Sequence[Any]], span: Span | None) -> InputError:
     """Variables that need each other in a circle."""
     circle = " → ".join(dotted(tuple(path)) for path in chain)
     return InputError.of(
-        f"recursive loop in variables: {circle}",
+        f"Recursive loop detected in template: {circle}",
         span,
         why="rendering the first one needs its own value",
         help="a variable cannot be defined by itself; give the outer one another name",
@@ -80,7 +80,7 @@ def translate(error: Exception, evaluation: Evaluation, outer: Template, where: 
         span = spot(template, line, needle, where)
         return InputError.of(f"{error.kind} plugin '{error.name}' failed: {_words(error.cause)}", span, why=_kind(error.cause))
     if isinstance(error, RecursionError):
-        return InputError.of("recursive loop in a template: it is nested too deeply", spot(template, line, "", where))
+        return InputError.of("Recursive loop detected in template: it is nested too deeply", spot(template, line, "", where))
     if isinstance(error, UnsupportedValueError):
         return InputError.of(str(error), spot(template, line, "", where), help="call it, or pass it through a filter that gives data")
     return InputError.of(f"Error rendering template: {_words(error)}", spot(template, line, "", where), why=_kind(error))

@@ -29,10 +29,11 @@ class Missing(Undefined):
     """The absent value.
 
     ``cause`` is the failure of the variable it stands for. ``broken`` says that this failure was no missing value but a fault in the
-    variable's own text: then even ``is defined`` and ``default`` raise it, since an answer would hide the fault.
+    variable's own text: then even ``is defined`` and ``default`` raise it, since an answer would hide the fault. ``ciphertext`` is set
+    for a vaulted value that no password of the run fits.
     """
 
-    __slots__ = ("broken", "cause")
+    __slots__ = ("broken", "cause", "ciphertext")
 
     def __init__(
         self,
@@ -43,10 +44,12 @@ class Missing(Undefined):
         *,
         cause: InputError | None = None,
         broken: bool = False,
+        ciphertext: str | None = None,
     ) -> None:
         super().__init__(hint, obj, name, exc)  # type: ignore[arg-type]
         self.cause = cause
         self.broken = broken
+        self.ciphertext = ciphertext
 
     @property
     def owner(self) -> Any:

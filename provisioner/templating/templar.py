@@ -74,7 +74,7 @@ class Templar:
             elements = (self._below(evaluation, child, span, spans, f"{at}.{index}") for index, child in enumerate(value))
             return [child for child in elements if child is not OMIT]
         reveal = getattr(kind, "reveal", None)
-        return value if reveal is None else self._deep(evaluation, reveal(value), span, spans, at)
+        return value if reveal is None else reveal(value)
 
     def _below(self, evaluation: Evaluation, value: Any, span: Span | None, spans: Spans, at: str) -> Any:
         return self._deep(evaluation, value, spans.get(at.lstrip("."), span), spans, at)

@@ -212,10 +212,27 @@ class Sealed:
         return "s3cret {{ x }}"
 
 
-def test_sealed_values_are_opened_when_used() -> None:
+class Undecryptable:
+    """A vaulted value that no password fits."""
+
+    def reveal(self) -> str:
+        raise InputError.of("none of the vault passwords (default) fits")
+
+
+def test_what_no_password_fits_is_an_error_only_for_those_who_use_it() -> None:
+    """Bug case B05."""
+    scope = Scope([Layer(Level.PLAY_VARS, {"bad": Undecryptable(), "d": {"bad": Undecryptable(), "n": 1}})])
+    assert render(scope, "{{ d.n }} {{ 'x' if true else bad }}") == "1 x"
+    for text in ("{{ bad }}", "{{ d.bad }}", "{{ d | to_json }}", "{{ bad | default('x') }}"):
+        with pytest.raises(InputError, match="none of the vault passwords") as caught:
+            render(scope, text)
+        assert "needed by variable" in caught.value.diagnostics.errors[0].why
+
+
+def test_sealed_values_are_opened_when_used_and_are_no_templates() -> None:
     scope = Scope([Layer(Level.PLAY_VARS, {"x": 1, "pw": Sealed(), "d": {"pw": Sealed()}})])
-    assert render(scope, "{{ pw }}/{{ d.pw }}") == "s3cret 1/s3cret 1"
-    assert render(scope, {"password": Sealed()}) == {"password": "s3cret 1"}
+    assert render(scope, "{{ pw }}/{{ d.pw }}") == "s3cret {{ x }}/s3cret {{ x }}"
+    assert render(scope, {"password": Sealed()}) == {"password": "s3cret {{ x }}"}
 
 
 def test_recursion_names_the_chain() -> None:
@@ -223,5 +240,20 @@ def test_recursion_names_the_chain() -> None:
         [Layer(Level.PLAY_VARS, {"a": "{{ b }}", "b": "{{ c.x }}", "c": {"x": "{{ a }}"}, "fine": {"one": 1, "two": "{{ fine.one }}"}})]
     )
     assert render(scope, "{{ fine.two }}") == 1
-    with pytest.raises(InputError, match=r"recursive loop in variables: a → b → c\.x → a"):
+    with pytest.raises(InputError, match=r"Recursive loop detected in template: a → b → c\.x → a"):
         render(scope, "{{ a }}")
+
+
+def test_a_vault_can_be_opened_with_a_password_of_its_own() -> None:
+    ciphertext = render(Scope([Layer(Level.SET_FACT, {"t": "text {{"})]), "{{ t | vault('pw') }}")
+
+    class Foreign(Undecryptable):
+        def __init__(self) -> None:
+            self.ciphertext = ciphertext
+
+    scope = Scope([Layer(Level.PLAY_VARS, {"sealed": Foreign()}), Layer(Level.SET_FACT, {"text": ciphertext})])
+    assert render(scope, "{{ sealed | unvault('pw') }}/{{ text | unvault('pw') }}/{{ 'plain' | unvault('pw') }}") == "text {{/text {{/plain"
+    with pytest.raises(InputError, match="filter plugin 'unvault' failed"):
+        render(scope, "{{ text | unvault('wrong') }}")
+    with pytest.raises(InputError):
+        render(scope, "{{ sealed | unvault('wrong') }}")

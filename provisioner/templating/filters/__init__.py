@@ -12,7 +12,7 @@ from provisioner.templating.natural import plain
 
 def table() -> dict[str, Callable[..., Any]]:
     """All filters by name: short names of ``ansible.builtin``, and full names of all collections."""
-    builtin: dict[str, Callable[..., Any]] = dict(basics.UNGUARDED)
+    builtin: dict[str, Callable[..., Any]] = {**basics.UNGUARDED, **codecs.UNGUARDED}
     for module in (collections, texts, paths, numbers, codecs, passwords):
         builtin.update(guard_all("filter", module.FILTERS, getattr(module, "SHALLOW", frozenset())))
     builtin.update(guard_all("filter", basics.FILTERS, basics.SHALLOW))

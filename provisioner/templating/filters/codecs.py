@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import functools
 import hashlib
 import json
 import time
@@ -13,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from provisioner.templating.guard import guard
+from provisioner.templating.missing import Missing
 from provisioner.templating.natural import plain, text_of
 from provisioner.values import Unknown, UnknownValueError, WrittenFloat
 
@@ -135,11 +138,25 @@ def unvault(vault: Any, secret: Any, vault_id: str = "filter_default") -> str:  
     """The text of an Ansible vault; text that is no vault stays as it is. Any ``vault_id`` is accepted."""
     from provisioner.vault.envelope import Envelope, is_vaulted
 
-    text = text_of(vault)
+    text = vault.ciphertext if isinstance(vault, Missing) and vault.ciphertext else text_of(vault)
     if not is_vaulted(text):
         return text
     return Envelope.parse(text).open(text_of(secret).encode()).decode()
 
+
+def _sealed_or_plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The filter with its guard, which would refuse a vaulted value that no password of the run fits."""
+    guarded = guard("filter", function.__name__, function)
+
+    @functools.wraps(function)
+    def either(value: Any, *args: Any, **kwargs: Any) -> Any:
+        sealed = isinstance(value, Missing) and value.ciphertext is not None
+        return function(value, *args, **kwargs) if sealed else guarded(value, *args, **kwargs)
+
+    return either
+
+
+UNGUARDED: dict[str, Callable[..., Any]] = {"unvault": _sealed_or_plain(unvault)}
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "b64decode": b64decode,
@@ -158,6 +175,5 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "to_nice_yaml": to_nice_yaml,
     "to_uuid": to_uuid,
     "to_yaml": to_yaml,
-    "unvault": unvault,
     "vault": vault,
 }
