@@ -18,7 +18,7 @@ from provisioner.templating.lazy import LazyDict, LazyList, dotted, has_marks, w
 from provisioner.templating.lazy import Path as VariablePath
 from provisioner.templating.lookups.context import run_lookup
 from provisioner.templating.missing import Missing
-from provisioner.templating.natural import OMIT, join_native, keep_newlines, plain
+from provisioner.templating.natural import OMIT, DecryptedText, join_native, keep_newlines, plain
 from provisioner.templating.syntax import Syntax, read_header
 from provisioner.templating.variables import Carried, Layer, Level, NeedsResult, Pending, Scope
 from provisioner.templating.views import HostVars, Vars
@@ -99,7 +99,7 @@ class Evaluation:
     def _sealed(self, reveal: Callable[[Any], str], raw: Any, path: VariablePath) -> Any:
         """A vaulted value, which is data, not a template; one that no password fits is only an error for those who use it."""
         try:
-            return reveal(raw)
+            return DecryptedText(reveal(raw))
         except InputError as error:
             cause = failures.needed_by(error, dotted(path), self.scope.place(path))
             return Missing(cause=cause, broken=True, ciphertext=getattr(raw, "ciphertext", None))

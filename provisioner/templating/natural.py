@@ -14,7 +14,7 @@ from jinja2.runtime import Undefined
 from markupsafe import Markup
 
 from provisioner.templating.missing import Missing
-from provisioner.values import Unknown, UnknownValueError, find_unknown
+from provisioner.values import Unknown, UnknownValueError, UnsafeText, find_unknown
 
 
 class Omit:
@@ -30,6 +30,11 @@ class Omit:
 
 
 OMIT = Omit()
+
+
+class DecryptedText(UnsafeText):
+    """The text of a vaulted value: an ordinary text that is never a template, and that the test ``vault_encrypted`` still knows."""
+
 
 SCALARS = frozenset({str, int, bool, float, type(None)})
 _KEPT = (str, int, float, bytes, datetime.date)
@@ -56,7 +61,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, _LISTED):
         return [item for item in map(plain, value) if item is not OMIT]
     if hasattr(kind, "reveal"):
-        return value.reveal()
+        return DecryptedText(value.reveal())
     raise UnsupportedValueError(f"a {type_name(value)} cannot be the value of a variable")
 
 

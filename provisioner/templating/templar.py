@@ -12,7 +12,7 @@ from provisioner.templating import conditions
 from provisioner.templating.environment import Environment
 from provisioner.templating.evaluation import Evaluation
 from provisioner.templating.lazy import has_marks
-from provisioner.templating.natural import OMIT, join_plain, join_text
+from provisioner.templating.natural import OMIT, DecryptedText, join_plain, join_text
 from provisioner.templating.syntax import DEFAULT_SYNTAX, Syntax
 from provisioner.templating.variables import Scope
 from provisioner.values import Unknown, UnknownValueError
@@ -74,7 +74,7 @@ class Templar:
             elements = (self._below(evaluation, child, span, spans, f"{at}.{index}") for index, child in enumerate(value))
             return [child for child in elements if child is not OMIT]
         reveal = getattr(kind, "reveal", None)
-        return value if reveal is None else reveal(value)
+        return value if reveal is None else DecryptedText(reveal(value))
 
     def _below(self, evaluation: Evaluation, value: Any, span: Span | None, spans: Spans, at: str) -> Any:
         return self._deep(evaluation, value, spans.get(at.lstrip("."), span), spans, at)

@@ -16,7 +16,7 @@ from provisioner.templating.addresses import TESTS as ADDRESS_TESTS
 from provisioner.templating.filters.basics import boolean
 from provisioner.templating.guard import guard, guard_all, with_full_names
 from provisioner.templating.missing import Missing
-from provisioner.templating.natural import describe, text_of
+from provisioner.templating.natural import DecryptedText, describe, text_of
 from provisioner.templating.versions import compare
 
 _JINJA: dict[str, Any] = dict(jinja.TESTS)
@@ -170,10 +170,8 @@ def urn(value: Any) -> bool:
 
 
 def vault_encrypted(value: Any) -> bool:
-    """Whether a text is an Ansible vault."""
-    from provisioner.vault.envelope import is_vaulted
-
-    return isinstance(value, str) and is_vaulted(value)
+    """Whether a value is vaulted in the file it comes from; the text of an envelope is not."""
+    return isinstance(value, DecryptedText) or (isinstance(value, Missing) and value.ciphertext is not None)
 
 
 def vaulted_file(path: Any) -> bool:
@@ -231,11 +229,11 @@ _DEEP: dict[str, Callable[..., Any]] = {
     "uri": uri,
     "url": url,
     "urn": urn,
-    "vault_encrypted": vault_encrypted,
     "vaulted_file": vaulted_file,
 }
 
 _UNGUARDED: dict[str, Callable[..., Any]] = {
+    "vault_encrypted": vault_encrypted,
     "defined": defined,
     "undefined": undefined,
     "filter": _JINJA["filter"],

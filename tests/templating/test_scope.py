@@ -232,6 +232,7 @@ def test_what_no_password_fits_is_an_error_only_for_those_who_use_it() -> None:
 def test_sealed_values_are_opened_when_used_and_are_no_templates() -> None:
     scope = Scope([Layer(Level.PLAY_VARS, {"x": 1, "pw": Sealed(), "d": {"pw": Sealed()}})])
     assert render(scope, "{{ pw }}/{{ d.pw }}") == "s3cret {{ x }}/s3cret {{ x }}"
+    assert render(scope, "{{ pw is vault_encrypted }} {{ x is vault_encrypted }} {{ (pw ~ '') is vault_encrypted }}") == "True False False"
     assert render(scope, {"password": Sealed()}) == {"password": "s3cret {{ x }}"}
 
 
