@@ -13,7 +13,10 @@ SUDO  := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # What nodes, containers and a real sshd need on this machine.
 PACKAGES := python3-venv git ca-certificates openssh-server openssh-client sshpass sudo gnupg dpkg-dev apt-utils iproute2 kmod procps \
-	mmdebstrap debian-archive-keyring systemd-container docker.io cron acl file unzip zip xz-utils zstd rsync
+	mmdebstrap debian-archive-keyring systemd-container docker.io cron acl file unzip zip xz-utils zstd rsync $(VAGRANT)
+
+# Only the tests of the Vagrantfile need it; say VAGRANT=vagrant to have it installed as well.
+VAGRANT :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-down test test-fast lint types format peers packages check benchmark clean

@@ -20,6 +20,13 @@ needs_vagrant = pytest.mark.skipif(shutil.which("vagrant") is None, reason="vagr
 
 
 @pytest.fixture
+def engine() -> None:
+    """Vagrant refuses even to read the file where the provider's daemon does not answer."""
+    if reason := Engine().unusable():
+        pytest.skip(f"docker: {reason}")
+
+
+@pytest.fixture
 def project(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "Vagrantfile", tmp_path)
     return tmp_path
@@ -65,16 +72,15 @@ def test_what_cannot_be_is_refused(words: list[str], capsys: pytest.CaptureFixtu
 
 
 @needs_vagrant
+@pytest.mark.usefixtures("engine")
 def test_the_file_is_valid(project: Path) -> None:
     assert "successfully" in call(project, "validate")
 
 
 @needs_vagrant
 @pytest.mark.nodes
+@pytest.mark.usefixtures("engine")
 def test_a_container_from_up_to_destroy(project: Path) -> None:
-    reason = Engine().unusable()
-    if reason:
-        pytest.skip(f"docker: {reason}")
     try:
         call(project, "up", "gpu-1", timeout=240)
         assert "HostName" in call(project, "ssh-config", "gpu-1")
