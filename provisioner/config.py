@@ -93,6 +93,7 @@ class Config:
     playbook_vars_root: str = _option("choice", "top", "defaults.playbook_vars_root", "PLAYBOOK_VARS_ROOT", "top", "bottom", "all")
     task_timeout: int | None = _option("integer", None, "defaults.task_timeout", "TASK_TIMEOUT")
     poll_interval: int = _option("integer", 15, "defaults.poll_interval", "POLL_INTERVAL")
+    async_dir: str = _option("text", "~/.ansible_async", "defaults.async_dir", "ASYNC_DIR")
     no_log: bool = _option("boolean", False, "defaults.no_log", "NO_LOG")
     run_tags: tuple[str, ...] = _option("list", (), "tags.run", "RUN_TAGS")
     skip_tags: tuple[str, ...] = _option("list", (), "tags.skip", "SKIP_TAGS")

@@ -46,6 +46,14 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Background:
+    """A step goes on by itself: for how many seconds at most, and in which folder of the node it is noted."""
+
+    limit: float
+    folder: str
+
+
+@dataclass(frozen=True)
 class Step:
     """One module call on a node: see ``node.wire`` for the meaning of each field."""
 
@@ -60,6 +68,7 @@ class Step:
     quiet: bool = False
     trial: bool = False
     real: bool = False
+    background: Background | None = None
 
 
 @dataclass

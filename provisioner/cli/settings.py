@@ -58,6 +58,8 @@ def engine_options(choices: Choices, config: Config, extra_vars: Mapping[str, An
         become_flags=config.become_flags or "",
         become_exe=config.become_exe or "",
         task_timeout=float(config.task_timeout) if config.task_timeout else None,
+        poll_interval=float(config.poll_interval),
+        async_dir=config.async_dir,
         ask=answer,
         secrets=process.secrets,
     )

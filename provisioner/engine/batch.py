@@ -130,6 +130,7 @@ class Batch:
             quiet=settings.quiet,
             trial=settings.trial,
             real=settings.real,
+            background=call.background,
         )
 
     def _steps(self, item: Item, agent: SharedAgent) -> list[Step]:

@@ -35,6 +35,8 @@ class Item:
     maybe: str | None = None
     calls: Sequence[NodeCall] = ()
     finish: Callable[[list[Reply]], Outcome] | None = None
+    always: bool = False
+    """Whether ``finish`` is to see replies that failed, too."""
     outcome: Outcome | None = None
     steps: list[Step] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
@@ -59,7 +61,7 @@ class Item:
         """The outcome, now that the replies are there."""
         if self.outcome is not None:
             return self.outcome
-        if self.finish is not None and not self.broken:
+        if self.finish is not None and (self.always or not self.broken):
             return self.finish(self.replies)
         if len(self.replies) == 1:
             return Outcome.of(self.replies[0])

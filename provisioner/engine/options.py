@@ -26,6 +26,8 @@ class Options:
     forks           how many hosts work at the same time
     executor        makes the pool that hosts run in from a number of workers, which must share this process's memory
     task_timeout    seconds a step may take when the task does not say; None for no limit
+    poll_interval   seconds between two looks at a step in the background whose task does not say
+    async_dir       folder on the nodes in which steps in the background are noted
     stuck_after     seconds without an answer after which a host is named as stuck
     set_aside_after  seconds without an answer after which the run goes on without the host; None to wait for ever
     stop_after      seconds that hosts may take to stop after an interrupt
@@ -70,6 +72,8 @@ class Options:
     become_exe: str = ""
 
     task_timeout: float | None = None
+    poll_interval: float = 15.0
+    async_dir: str = "~/.ansible_async"
     stuck_after: float = 60.0
     set_aside_after: float | None = None
     stop_after: float = 5.0

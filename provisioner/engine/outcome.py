@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from provisioner.events import Status
-from provisioner.ports import Reply
+from provisioner.ports import Background, Reply
 from provisioner.values import Unknown
 
 
@@ -89,14 +89,16 @@ class NodeCall:
 
     module: str
     params: Mapping[str, Any]
+    background: Background | None = None
 
 
 @dataclass
 class Work:
-    """What an action wants done on the node, and how the replies become its outcome."""
+    """What an action wants done on the node, and how the replies become its outcome; ``always``: also where a call failed."""
 
     calls: list[NodeCall]
     finish: Callable[[list[Reply]], Outcome] | None = None
+    always: bool = False
 
 
 @dataclass

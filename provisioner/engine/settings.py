@@ -12,6 +12,7 @@ from provisioner.engine.options import Options
 from provisioner.engine.truth import as_bool, as_number
 from provisioner.errors import InputError
 from provisioner.playbook.model import Directives, Task
+from provisioner.ports import Background
 from provisioner.templating.failures import UndefinedVariable
 
 
@@ -38,6 +39,10 @@ class StepSettings:
     quiet: bool = False
     trial: bool = False
     real: bool = False
+    background: Background | None = None
+    poll: float = 0.0
+    """Seconds between two looks at a step in the background; 0: nobody looks."""
+    async_dir: str = ""
 
 
 def step_settings(task: Task, inherited: Inherited, scope: Scope, expressions: Expressions, options: Options) -> StepSettings:
@@ -48,16 +53,20 @@ def step_settings(task: Task, inherited: Inherited, scope: Scope, expressions: E
         return keyword(inherited, name, scope, task)
 
     check = rendered("check_mode")
-    timeout = _deadline(task, rendered("timeout"), scope)
+    timeout = rendered("timeout")
+    folder = str(scope.lookup("ansible_async_dir", options.async_dir))
     diff = rendered("diff")
     return StepSettings(
         become=_become(rendered, scope, options),
         environment=_environment(task, directives, scope, expressions),
-        timeout=options.task_timeout if timeout is None else timeout or None,
+        timeout=options.task_timeout if timeout is None else as_number(timeout, "timeout") or None,
         diff=options.diff if diff is None else as_bool(diff, "diff"),
         quiet=task.changed_when is not None and is_never(task.changed_when),
         trial=check is not None and as_bool(check, "check_mode"),
         real=check is not None and not as_bool(check, "check_mode"),
+        background=_background(task, scope, folder),
+        poll=_poll(task, scope, options),
+        async_dir=folder,
     )
 
 
@@ -75,13 +84,18 @@ def keyword(inherited: Inherited, name: str, scope: Scope, task: Task | None = N
     return None if outer is None else keyword(outer, name, scope, task)
 
 
-def _deadline(task: Task, timeout: Any, scope: Scope) -> float | None:
-    """Seconds a step may take; ``async`` sets them as well. None when the task does not say."""
-    if timeout is not None:
-        return as_number(timeout, "timeout")
+def _background(task: Task, scope: Scope, folder: str) -> Background | None:
+    """``async``: seconds that the step may go on by itself; 0 is no background at all."""
     if task.async_ is None:
         return None
-    return as_number(scope.render(task.async_, task.span_of("async")), "async") or None
+    value = scope.render(task.async_, task.span_of("async"))
+    seconds = 0.0 if value is scope.omit else as_number(value, "async")
+    return Background(seconds, folder) if seconds > 0 else None
+
+
+def _poll(task: Task, scope: Scope, options: Options) -> float:
+    value = None if task.poll is None else scope.render(task.poll, task.span_of("poll"))
+    return options.poll_interval if value is None or value is scope.omit else as_number(value, "poll")
 
 
 def is_never(conditions: tuple[Any, ...]) -> bool:

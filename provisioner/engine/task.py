@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from provisioner.engine.actions.call import Call
 from provisioner.engine.arguments import arguments_of, explain
+from provisioner.engine.background import arrange
+from provisioner.engine.batch import lost
 from provisioner.engine.clocks import Place
 from provisioner.engine.expressions import Scope
 from provisioner.engine.inherit import Inherited, task_mentions
@@ -16,7 +18,7 @@ from provisioner.engine.outcome import NodeCall, Outcome, Work
 from provisioner.engine.settings import StepSettings, step_settings
 from provisioner.engine.truth import as_bool, as_number
 from provisioner.engine.verdict import never_fails
-from provisioner.errors import ProvisionError
+from provisioner.errors import HostUnreachable, ProvisionError
 from provisioner.playbook.model import Loop, Task
 from provisioner.templating.variables import NeedsResult
 from provisioner.values import Unknown, UnknownValueError, find_unknown
@@ -46,9 +48,6 @@ class TaskLife:
     def start(self) -> Job:
         """Prepare the task and queue it; send the queue where something depends on it now."""
         walk, task = self.walk, self.task
-        if task.async_ is not None and str(task.poll) == "0":
-            why = "it is waited for here, as with poll: 1; async sets its deadline"
-            walk.run.notes.warn("poll: 0 does not put a task into the background yet", task.span_of("poll"), why=why)
         if self._flush_first():
             walk.batch.flush()
         if self._one_by_one():
@@ -106,6 +105,8 @@ class TaskLife:
         """Whether the items of the loop depend on each other's outcome."""
         loop = self.task.loop
         if self.action is not None and self.action.alone:
+            return True
+        if self.task.async_ is not None and str(self.task.poll) != "0":
             return True
         if loop is None:
             return False
@@ -234,23 +235,29 @@ class TaskLife:
             if item.delegated_to is not None and _bool(item.scope, self.inherited.directives.delegate_facts, "delegate_facts"):
                 item.facts_of = walk.run.host(item.delegated_to)
             item.settings = step_settings(self.task, self.inherited, item.scope, walk.expressions, walk.run.options)
+            if item.settings.background is not None and self.action is not None and not self.action.background:
+                raise ProvisionError(f"This action ({self.task.action}) does not support async.")
             written, params = arguments_of(walk, item)
             unknown = find_unknown(params)
             if self.action is not None:
                 self._act(item, written, params)
             else:
                 item.calls = [NodeCall(walk.run.module(self.task).name, params)]
+            if item.settings.background is not None and item.outcome is None:
+                arrange(walk, item)
             if unknown is not None and item.outcome is None:
                 self._defer(item, unknown.because)
         except UnknownValueError as error:
             item.outcome = Outcome.waiting(error.unknown.because)
+        except HostUnreachable as error:
+            item.outcome = lost(error)
         except ProvisionError as error:
             item.outcome = Outcome.failure(explain(error, item.job, walk.host))
 
     def _act(self, item: Item, written: Mapping[str, Any], params: Mapping[str, Any]) -> None:
         done = self.perform(Call(self.walk, item, written, params))
         if isinstance(done, Work):
-            item.calls, item.finish = done.calls, done.finish
+            item.calls, item.finish, item.always = done.calls, done.finish, done.always
         else:
             item.outcome = done
 

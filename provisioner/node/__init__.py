@@ -6,7 +6,7 @@ evaluated on a node.
 """
 
 APART = (
-    *("archives", "attributes", "download", "facts", "fstab", "gittool", "ini", "invocation"),
+    *("archives", "attributes", "background", "download", "facts", "fstab", "gittool", "ini", "invocation"),
     *("managers", "modules", "openpgp", "providers", "requirements", "sources", "text"),
 )
 """Files and folders here that are sent only when a step needs something of theirs; each agent gets all the rest."""

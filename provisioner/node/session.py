@@ -93,6 +93,10 @@ class Session:
             if step.get("real") and overlay.anything_noted():
                 return self._deferred(step, "it has to run for real, and earlier steps of this plan have not run"), []
         foreseeing = overlay is not None and not step.get("real")
+        if step.get("background") and not (foreseeing and self._overlay):
+            from . import background
+
+            return background.start(step, self._load, lambda: self._run_here({**step, "background": None})[0]), []
         side: Any = overlay if foreseeing else self._live
         if foreseeing and step.get("maybe"):
             side = side.fork()
@@ -178,7 +182,10 @@ class Session:
         # Only the first cause is of use to a reader, not the chain of steps that could not be decided because of it.
         named = because if because.startswith("the deferred step ") else f"the deferred step {step['module']} ({because})"
         try:
-            resources = find_module(step["module"]).resource
+            module = find_module(step["module"])
+            if module.reads_only:
+                return
+            resources = module.resource
         except ImportError:
             resources = ()
         for kind, param in resources:

@@ -16,7 +16,8 @@ Messages of the controller (``type``):
 
 A step: ``id``, ``module``, ``params``, ``user`` (run as; None = as the agent), ``environment``, ``timeout`` (s, None), ``diff`` (bool),
 ``maybe`` (reason why it may not happen at all, or None), ``quiet`` (declared to change nothing: ``changed_when: false``), ``trial``
-(``check_mode: true`` on this task: plan it even in an apply), ``real`` (``check_mode: false``: run it even in a plan).
+(``check_mode: true`` on this task: plan it even in an apply), ``real`` (``check_mode: false``: run it even in a plan), ``background``
+({limit: seconds, folder}: run it in a process of its own and only answer that it has begun; a plan takes no notice; or None).
 
 Messages of the agent:
 
@@ -80,7 +81,8 @@ class Unknown:
         return 1
 
 
-def _encode_special(value: Any) -> Any:
+def encode_special(value: Any) -> Any:
+    """JSON for what has none: for ``json.dumps(default=…)``."""
     if isinstance(value, Unknown):
         return {UNKNOWN_KEY: value.because}
     if isinstance(value, (bytes, bytearray)):
@@ -117,7 +119,7 @@ def attach(value: Any, body: bytes) -> Any:
 
 def pack(header: dict[str, Any], body: bytes = b"") -> bytes:
     """One frame as bytes."""
-    text = json.dumps(header, default=_encode_special, separators=(",", ":")).encode("ascii")
+    text = json.dumps(header, default=encode_special, separators=(",", ":")).encode("ascii")
     if len(text) > LIMIT or len(body) > LIMIT:
         raise WireError(f"a message of {len(text) + len(body)} bytes is over the limit of {LIMIT}")
     return HEAD.pack(MAGIC, len(text), len(body)) + text + body

@@ -24,6 +24,8 @@ GRACE = 30.0
 """Seconds an agent may take longer than all the deadlines it was given together."""
 GREETING = 30.0
 TRACE = 2000
+BACKGROUND = "async_status"
+"""The module that brings along what starts steps in the background."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,8 @@ class Client:
 
     def _send_code(self, steps: Sequence[Step]) -> None:
         files: dict[str, str] = {}
-        for module in dict.fromkeys(step.module for step in steps):
+        wanted = [name for step in steps for name in ((step.module, BACKGROUND) if step.background else (step.module,))]
+        for module in dict.fromkeys(wanted):
             if module not in self._known:
                 self._known.add(module)
                 files.update((name, source) for name, source in self._terms.source_of(module).items() if name not in self._sent)
@@ -280,6 +283,7 @@ def _step(step: Step) -> dict[str, Any]:
         "quiet": step.quiet,
         "trial": step.trial,
         "real": step.real,
+        "background": vars(step.background) if step.background else None,
     }
 
 

@@ -36,6 +36,8 @@ class FakeNode:
     steps: list[Step] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)
     """Command line → result, or a list of results for one call after the other, or an exception."""
+    jobs: dict[str, list[Any]] = field(default_factory=dict)
+    """Name → what is in the background, and its reply."""
     down: bool = False
     before: Callable[[Step], None] | None = None
 
@@ -85,7 +87,11 @@ class FakeAgent:
         unknown = next((value for value in step.params.values() if isinstance(value, Unknown)), None)
         if unknown is not None:
             return Reply(step.id, {"failed": False, "changed": False}, deferred=unknown.because)
-        if step.module in ("command", "shell", "slow"):
+        if step.background is not None and (self.mode == "apply" or step.real):
+            reply = self._job(step)
+        elif step.module == "async_status":
+            reply = self._status(step)
+        elif step.module in ("command", "shell", "slow"):
             reply = self._command(step, planning)
         elif step.module == "copy":
             reply = self._copy(step, contents, planning)
@@ -100,6 +106,27 @@ class FakeAgent:
             reply.changes = []
             reply.result["changed"] = False
         return reply
+
+    def _job(self, step: Step) -> Reply:
+        """Start a job: what it will have done is known at once, and told from the second question on."""
+        name = f"j{len(self.node.jobs) + 1}.1"
+        assert step.background is not None, "only called for jobs"
+        self.node.jobs[name] = [step.background, self._command(step, planning=False)]
+        begun = {"ansible_job_id": name, "started": True, "finished": False, "results_file": f"{step.background.folder}/{name}"}
+        return Reply(step.id, {**begun, "failed": False, "changed": True})
+
+    def _status(self, step: Step) -> Reply:
+        job = self.node.jobs.get(step.params["jid"])
+        if step.params.get("mode") == "cleanup":
+            self.node.jobs.pop(step.params["jid"])
+            return Reply(step.id, {"changed": False})
+        about = {"ansible_job_id": step.params["jid"], "started": True}
+        if job is None:
+            return Reply(step.id, {**about, "failed": True, "finished": True, "msg": "could not find job"})
+        if len(job) == 2:
+            job.append("asked")
+            return Reply(step.id, {**about, "finished": False, "changed": False})
+        return Reply(step.id, {**job[1].result, **about, "finished": True, "_job": {"changes": job[1].changes, "diffs": []}})
 
     def _command(self, step: Step, planning: bool) -> Reply:
         line = str(step.params.get("cmd") or step.params.get("_raw_params"))

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from provisioner.schema.registry import Registry
+from provisioner.schema.shipping import sources_of
 from provisioner.transport.connect import Connector
 from tests.transport import sshd as servers
 
@@ -14,7 +16,11 @@ PROBES = Path(__file__).parent / "probes"
 
 
 def source_of(module: str) -> Mapping[str, str]:
-    """The source of a module of these tests."""
+    """The sources of a module: one of these tests, or a built-in one."""
+    if not (PROBES / f"{module}.py").exists():
+        info = Registry().find(module)
+        assert info is not None, module
+        return sources_of(info)
     return {f"shipped.{module}": (PROBES / f"{module}.py").read_text()}
 
 

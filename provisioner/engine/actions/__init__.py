@@ -31,6 +31,7 @@ class Action:
     meets       hosts wait for each other before and after it
     reads_files  reads files of the controller, which steps on a local node may have made
     free        takes any arguments, or judges them itself
+    background  its work is a module call that may go on by itself (``async``)
     """
 
     where: str
@@ -39,6 +40,7 @@ class Action:
     meets: bool = False
     reads_files: bool = False
     free: bool = False
+    background: bool = False
 
     def run(self, call: Call) -> Outcome | Work:
         """Do it."""
@@ -51,7 +53,8 @@ ACTIONS: Mapping[str, Action] = {
     "add_host": Action("inventory:add_host", alone=True, once=True, free=True),
     "assemble": Action("assemble:assemble", alone=True, reads_files=True),
     "assert": Action("say:assert_"),
-    "copy": Action("copy:copy", reads_files=True),
+    "async_status": Action("background:async_status"),
+    "copy": Action("copy:copy", reads_files=True, background=True),
     "debug": Action("say:debug", free=True),
     "fail": Action("say:fail"),
     "fetch": Action("fetch:fetch", alone=True),
@@ -61,11 +64,11 @@ ACTIONS: Mapping[str, Action] = {
     "pause": Action("pause:pause", alone=True, once=True),
     "raw": Action("raw:raw", alone=True, free=True),
     "reboot": Action("reboot:reboot", alone=True),
-    "script": Action("script:script", reads_files=True),
+    "script": Action("script:script", reads_files=True, background=True),
     "set_fact": Action("variables:set_fact", free=True),
     "set_stats": Action("say:set_stats", free=True),
-    "template": Action("template:template", reads_files=True),
-    "unarchive": Action("unarchive:unarchive", reads_files=True),
+    "template": Action("template:template", reads_files=True, background=True),
+    "unarchive": Action("unarchive:unarchive", reads_files=True, background=True),
     "validate_argument_spec": Action("arguments:validate", free=True),
     "wait_for_connection": Action("reboot:wait_for_connection", alone=True),
 }
