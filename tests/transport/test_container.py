@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -10,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from provisioner.errors import HostUnreachable
+from provisioner.lab import image, state
+from provisioner.lab.docker import Engine
 from provisioner.ports import Become, Target
 from provisioner.transport.connect import Connector
-
-IMAGE = "provision-lab:bookworm"
 
 pytestmark = pytest.mark.nodes
 
@@ -21,9 +20,11 @@ pytestmark = pytest.mark.nodes
 @pytest.fixture(scope="module")
 def box() -> Iterator[str]:
     """A running container with Python and nothing else going on."""
-    if shutil.which("docker") is None or subprocess.run(["docker", "image", "inspect", IMAGE], capture_output=True).returncode:
-        pytest.skip(f"needs Docker with the image {IMAGE} of the lab")
-    made = subprocess.run(["docker", "run", "-d", "--rm", "--init", IMAGE, "sleep", "600"], capture_output=True, text=True, check=True)
+    if reason := Engine().unusable():
+        pytest.skip(f"docker: {reason}")
+    root = image.ensure("bookworm", state.base_folder(), print)
+    Engine().image(root, print)
+    made = subprocess.run(["docker", "run", "-d", "--rm", "--init", f"provision-lab:{root.name}", "sleep", "600"], capture_output=True, text=True, check=True)
     name = made.stdout.strip()
     yield name
     subprocess.run(["docker", "rm", "-f", name], capture_output=True)
