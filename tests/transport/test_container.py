@@ -24,7 +24,8 @@ def box() -> Iterator[str]:
         pytest.skip(f"docker: {reason}")
     root = image.ensure("bookworm", state.base_folder(), print)
     Engine().image(root, print)
-    made = subprocess.run(["docker", "run", "-d", "--rm", "--init", f"provision-lab:{root.name}", "sleep", "600"], capture_output=True, text=True, check=True)
+    command = ["docker", "run", "-d", "--rm", "--init", f"provision-lab:{root.name}", "sleep", "600"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
     name = made.stdout.strip()
     yield name
     subprocess.run(["docker", "rm", "-f", name], capture_output=True)
