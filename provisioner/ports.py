@@ -69,6 +69,7 @@ class Step:
     trial: bool = False
     real: bool = False
     background: Background | None = None
+    notify: tuple[str, ...] = ()
 
 
 @dataclass

@@ -106,7 +106,7 @@ class Batch:
         """Run calls on behalf of an action that talks to the node more than once; the queue must be empty."""
         replies: list[Reply] = []
         walk = self._walk
-        walk.handlers.write_journal(agent)
+        walk.handlers.write_journal()
         agent.run(
             [self._step(item, call, agent) for call in calls],
             replies.append,
@@ -131,6 +131,7 @@ class Batch:
             trial=settings.trial,
             real=settings.real,
             background=call.background,
+            notify=() if settings.trial or item.delegated_to or call.background else self._walk.handlers.foreseen(item.job),
         )
 
     def _steps(self, item: Item, agent: SharedAgent) -> list[Step]:
@@ -159,9 +160,9 @@ class Batch:
             assert self.connect is not None, "steps are queued with the way to their agent"
             agent = self.connect()
             steps = [step for item in self._items if item.outcome is None for step in self._steps(item, agent)]
-            walk.handlers.write_journal(agent)
+            walk.handlers.write_journal()
             ran = agent.run(steps, self._on_reply, contents=walk.run.contents.readers, on_progress=self._on_progress)
-            walk.handlers.write_journal(agent)
+            walk.handlers.write_journal()
         except HostUnreachable as error:
             self._lose(error)
             return

@@ -1,7 +1,8 @@
 """Handlers: who is notified, when they run, and the journal that makes sure that none is lost.
 
-A notified handler is noted on the node before anything else is sent there, and struck off after it ran. What an earlier run left noted
-there is run by the next play that defines it.
+A step that will notify handlers carries their names, and the node notes them before the step's first change. What only the controller
+can tell (``changed_when``, names made of results, delegated tasks) is noted before anything else is sent there. A handler is struck off
+after it ran, and when its task turns out to notify nobody. What an earlier run left noted is run by the next play that defines it.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from provisioner.diagnostics import did_you_mean
 from provisioner.engine.clocks import FIRST, Place
 from provisioner.engine.inherit import Inherited
 from provisioner.engine.signals import TaskFailed
-from provisioner.errors import HostUnreachable, InputError
+from provisioner.errors import HostUnreachable, InputError, ProvisionError
 from provisioner.playbook.model import Block, Entry, Play, Role, RoleSource, Task
+from provisioner.templating.variables import NeedsResult
 from provisioner.values import UnknownValueError
 
 if TYPE_CHECKING:
-    from provisioner.engine.agents import SharedAgent
     from provisioner.engine.jobs import Job
     from provisioner.engine.walk import HostWalk
 
@@ -114,18 +115,22 @@ class HostHandlers:
         self._notices: dict[int, Notice] = {}
         self._failed: set[int] = set()
         """Handlers that failed: they are not run again in this play, and stay noted for the next run."""
-        self._to_note: list[str] = []
-        self._to_strike: list[str] = []
+        self._to_note: dict[str, bool] = {}
+        """What is to be noted → whether a step has had it noted already; then this only makes sure."""
+        self._to_strike: dict[str, None] = {}
 
     def notify(self, job: Job, names: Iterable[Any], because: str, certain: bool) -> None:
         """A task changed something: mark what it notifies. A name that no handler has is an ``InputError``."""
         for raw in names:
             for name in self._rendered(job, raw):
-                found = self._find(name, self._book.handlers[: job.handlers_known]) or self._find(name, self._book.handlers)
+                found = self._meant(job, name)
                 if not found:
                     raise self._unknown(job, name)
                 for handler in found:
-                    self._mark(handler, because, certain)
+                    self._mark(handler, because, certain, job.due or ())
+
+    def _meant(self, job: Job, name: str) -> list[Handler]:
+        return self._find(name, self._book.handlers[: job.handlers_known]) or self._find(name, self._book.handlers)
 
     @property
     def known(self) -> int:
@@ -153,26 +158,57 @@ class HostHandlers:
                     self._one(handler, (*place, turn, FIRST + handler.index), ran)
             turn += 1
 
-    def write_journal(self, agent: SharedAgent) -> None:
-        """Note and strike off on the node what has come up since the last call."""
-        if self._to_note or self._to_strike:
-            add, done = self._to_note, self._to_strike
-            self._to_note, self._to_strike = [], []
-            agent.journal(add, done)
+    def foreseen(self, job: Job) -> tuple[str, ...]:
+        """How the journal names what a task will notify if it changes anything, as far as that can be told before it runs."""
+        if job.due is None:
+            job.due = ()
+            if job.task.notify and self._walk.run.options.mode == "apply":
+                try:
+                    named = [name for raw in job.task.notify for name in self._rendered(job, raw)]
+                except (ProvisionError, NeedsResult, UnknownValueError):
+                    return ()  # made of the task's own result: told when that is there
+                job.due = tuple(handler.key(self._label(handler)) for name in named for handler in self._meant(job, name))
+        return job.due
+
+    def withdraw(self, keys: Iterable[str]) -> None:
+        """Strike off what a task had noted, but for what is due all the same."""
+        waiting = (handler for handler in self._book.handlers if handler.index in self._notices or handler.index in self._failed)
+        due = {*self._walk.host.earlier, *(handler.key(self._label(handler)) for handler in waiting)}
+        for key in keys:
+            if key not in due:
+                self._strike(key)
+
+    def _strike(self, key: str) -> None:
+        self._to_note.pop(key, None)
+        self._to_strike[key] = None
+
+    def remember(self, keys: Iterable[str]) -> None:
+        """What is noted on the node when an agent starts there: due since an earlier run, but for what ran in this one."""
+        self._walk.host.earlier.update(dict.fromkeys(key for key in keys if key not in self._to_strike))
+
+    def write_journal(self) -> bool:
+        """Note and strike off on the node what has come up since the last call; False while there is no agent to tell."""
+        if not (self._to_note or self._to_strike):
+            return True
+        agent = self._walk.running_agent()
+        if agent is None:
+            return False
+        add, done = list(self._to_note), list(self._to_strike)
+        self._to_note, self._to_strike = {}, {}
+        agent.journal(add, done)
+        return True
 
     def settle_journal(self) -> None:
         """The same at the end of a play, when nothing more is sent."""
-        if self._to_note or self._to_strike:
-            agent = self._walk.running_agent()
-            names = ", ".join(self._to_note)
-            try:
-                if agent is not None:
-                    self.write_journal(agent)
-            except HostUnreachable:
-                walk = self._walk
-                if names:
-                    message = f"{walk.host.name} was lost before it could be noted there that these handlers are due: {names}"
-                    walk.run.notes.warn(message, help="run them by hand once it is back", hosts=(walk.host.name,))
+        names = ", ".join(key for key, carried in self._to_note.items() if not carried)
+        try:
+            written = self.write_journal()
+        except HostUnreachable:
+            written = False
+        if names and not written:
+            name = self._walk.host.name
+            message = f"it could not be noted on {name} that these handlers are due: {names}"
+            self._walk.run.notes.warn(message, help="the next run does not know of them: run them by hand", hosts=(name,))
 
     def _one(self, handler: Handler, place: Place, ran: set[int]) -> None:
         walk = self._walk
@@ -192,16 +228,18 @@ class HostHandlers:
             raise
         self._failed.discard(handler.index)
         if walk.run.options.mode == "apply":
-            self._to_strike.append(handler.key(self._label(handler)))
+            self._strike(handler.key(self._label(handler)))
 
-    def _mark(self, handler: Handler, because: str, certain: bool) -> None:
+    def _mark(self, handler: Handler, because: str, certain: bool, noted: Sequence[str]) -> None:
         walk = self._walk
         notice = self._notices.get(handler.index)
         if notice is None:
             notice = self._notices[handler.index] = Notice()
             walk.run.notes.notified(walk.host.name, self._label(handler), because, certain, walk.order)
             if walk.run.options.mode == "apply":
-                self._to_note.append(handler.key(self._label(handler)))
+                key = handler.key(self._label(handler))
+                self._to_strike.pop(key, None)
+                self._to_note[key] = key in noted
         if because not in notice.because:
             notice.because.append(because)
         notice.certain = notice.certain or certain
@@ -216,7 +254,7 @@ class HostHandlers:
             if key in earlier:
                 del earlier[key]
                 if handler.index not in self._notices:
-                    self._mark(handler, LEFT_OVER, True)
+                    self._mark(handler, LEFT_OVER, True, (key,))
 
     def _find(self, name: str, among: Sequence[Handler]) -> list[Handler]:
         """Handlers that a notification means: one of that name, and all that listen to it.

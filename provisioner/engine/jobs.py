@@ -96,6 +96,7 @@ class Job:
     effects     what the task did to variables, for hosts that share it (``run_once``)
     handler     for handlers: why it runs
     handlers_known  how many handlers the play had when the task was prepared
+    due         what its steps note in the node's journal before they change anything; None before that was asked
     """
 
     task: Task
@@ -114,6 +115,7 @@ class Job:
     effects: list[Effect] = field(default_factory=list)
     handler: str | None = None
     handlers_known: int = 0
+    due: tuple[str, ...] | None = None
     announced: bool = False
     labels: Counter[str] = field(default_factory=Counter)
     expected: tuple[str | None, bool] | None = None

@@ -50,6 +50,8 @@ def settle_job(walk: HostWalk, job: Job) -> None:
     order = (*walk.play.order, *job.place)
     value = _register(walk, job)
     problem = _notify(walk, job, order) if failed is None else None
+    if job.due and not unreachable and any(verdict.failed or verdict.outcome.changes for verdict in job.verdicts):
+        walk.handlers.withdraw(job.due)
     status = walk.run.notes.finished(walk.host.name, walk.play.label, job, order, ignored=ignored, rescued=rescued)
     if status != "skipped" and not unreachable:
         walk.roles.ran.update(id(role) for role in job.inherited.roles)

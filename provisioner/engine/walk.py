@@ -297,7 +297,7 @@ class HostWalk:
         agent = self.run.agents.of(target)
         self._targets[target.host] = target
         if new and target.host == self.host.name:
-            self.host.earlier.update(dict.fromkeys(agent.info.pending))
+            self.handlers.remember(agent.info.pending)
         return agent
 
     def running_agent(self) -> SharedAgent | None:

@@ -5,8 +5,11 @@ that is slow to import (an agent starts in the time an import of ``dataclasses``
 evaluated on a node.
 """
 
+WITH_FIELD = {"background": "background", "diff": "diff", "user": "identity"}
+"""Field of a step → the file here that is sent with the first step in which it is set."""
 APART = (
-    *("archives", "attributes", "background", "download", "facts", "fstab", "gittool", "ini", "invocation"),
+    *WITH_FIELD.values(),
+    *("archives", "attributes", "download", "facts", "fstab", "gittool", "ini", "invocation"),
     *("managers", "modules", "openpgp", "providers", "requirements", "sources", "text"),
 )
 """Files and folders here that are sent only when a step needs something of theirs; each agent gets all the rest."""

@@ -19,6 +19,7 @@ from .wire import VERSION, EndOfStream, WireError, detach, pack, read_frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import FrameType
     from typing import Any, BinaryIO, Callable, NoReturn
 
@@ -135,15 +136,22 @@ class Agent:
         self._importer.add(header["files"], header["keys"])
 
     def _journal(self, header: dict[str, Any], _body: bytes) -> None:
-        from . import journal
-
         if self._mode != "apply":
             raise WireError("a plan notes no handlers")
         try:
-            journal.note(header["add"], header["done"])
-        except (OSError, ValueError) as error:
+            self._note(header["add"], header["done"])
+        except Fail as fault:
             # Handlers that are not noted would be lost by an interruption: better to stop here.
-            self._refuse(f"cannot note handlers on the node: {error}")
+            self._refuse(fault.msg)
+
+    @staticmethod
+    def _note(add: list[str], done: Sequence[str]) -> None:
+        from . import journal
+
+        try:
+            journal.note(add, done)
+        except (OSError, ValueError) as error:
+            raise Fail(f"cannot note handlers on the node: {error}") from None
 
     # -- steps ---------------------------------------------------------------------------------------------------------------------
 
@@ -222,9 +230,11 @@ class Agent:
     # -- what a step asks for ------------------------------------------------------------------------------------------------------
 
     def _ask(self, kind: str, **data: Any) -> Any:
-        """``need`` (sha256) gives the content's bytes; ``progress`` (text) and ``data`` (body, last) give nothing."""
+        """``need`` (sha256) gives the content's bytes; ``note`` (add), ``progress`` (text) and ``data`` (body, last) give nothing."""
         if kind == "need":
             return b"".join(self._content(data["sha256"]))
+        if kind == "note":
+            return self._note(data["add"], ())
         body = data.pop("body", b"")
         data.setdefault("step", self._step)
         self.send({"type": kind, **data}, body)

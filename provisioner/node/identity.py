@@ -6,6 +6,8 @@ The answer crosses as JSON, never as pickled objects: the child runs with the ri
 from __future__ import annotations
 
 import os
+import select
+import signal
 
 from . import process
 from .faults import Fail
@@ -13,6 +15,7 @@ from .wire import WireError, attach, detach, pack, read_frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any, Callable
 
 
@@ -89,6 +92,7 @@ def _child(entry: Any, work: Callable[[], dict[str, Any]], source: int, target: 
             os.environ["XDG_RUNTIME_DIR"] = runtime
         _enter(entry.pw_dir)
         session.use_channel(lambda kind, **data: _ask_parent(source, target, kind, data))
+        _end_with_parent(source)
         texts = bytearray()
         _send(target, {"answer": detach(session.plain(work()), texts)}, bytes(texts))
         status = 0
@@ -100,6 +104,20 @@ def _child(entry: Any, work: Callable[[], dict[str, Any]], source: int, target: 
         _send(target, {"fault": f"{type(error).__name__}: {error}\n{traceback.format_exc()}"})
     finally:
         os._exit(status)
+
+
+def _end_with_parent(source: int) -> None:
+    """End this child, and what it runs, soon after the agent was killed: it holds the agent's stream and lock open."""
+    poll = select.poll()
+    poll.register(source, select.POLLHUP)
+
+    def look(_number: int, _frame: FrameType | None) -> None:
+        if poll.poll(0) and not process.held():
+            process.end_all()
+            os._exit(1)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
 
 
 def _enter(home: str) -> None:

@@ -33,7 +33,7 @@ class Session:
     """The state of one agent: its mode, the live side and, when planning, the overlay that all steps share.
 
     ask: talks to the controller while a step runs: ``ask("need", sha256=…)`` → bytes, ``ask("progress", text=…)``,
-    ``ask("data", body=…, last=…)``.
+    ``ask("data", body=…, last=…)``; and to the journal: ``ask("note", add=…)``.
     """
 
     def __init__(self, mode: str, options: dict[str, Any], ask: Callable[..., Any]) -> None:
@@ -100,7 +100,8 @@ class Session:
         side: Any = overlay if foreseeing else self._live
         if foreseeing and step.get("maybe"):
             side = side.fork()
-        node = Node(side, side, self._context(step))
+        sink = _Noting(side, step, self._ask) if step.get("notify") and not foreseeing else side
+        node = Node(side, sink, self._context(step))
         reply = self._call(module, node, params)
         changes = node.recorder.changes
         tainted = side.tainted if foreseeing else None
@@ -230,6 +231,22 @@ class Session:
         if digest not in self._contents:
             self._contents[digest] = self._ask("need", sha256=digest)
         return self._contents[digest]
+
+
+class _Noting:
+    """A sink that has the handlers of its step noted before the first change: whatever ends the step after it, they are not lost."""
+
+    def __init__(self, sink: Any, step: dict[str, Any], ask: Callable[..., Any]) -> None:
+        self._sink = sink
+        self._ask = ask
+        self._due = step["notify"]
+        self._idle = ("refresh_index", "request", "run_command" if step.get("quiet") else "")
+
+    def apply(self, change: Change) -> Any:
+        if self._due and change.KIND not in self._idle:
+            self._ask("note", add=self._due)
+            self._due = ()
+        return self._sink.apply(change)
 
 
 class _ParamUnknown(Exception):

@@ -17,7 +17,8 @@ Messages of the controller (``type``):
 A step: ``id``, ``module``, ``params``, ``user`` (run as; None = as the agent), ``environment``, ``timeout`` (s, None), ``diff`` (bool),
 ``maybe`` (reason why it may not happen at all, or None), ``quiet`` (declared to change nothing: ``changed_when: false``), ``trial``
 (``check_mode: true`` on this task: plan it even in an apply), ``real`` (``check_mode: false``: run it even in a plan), ``background``
-({limit: seconds, folder}: run it in a process of its own and only answer that it has begun; a plan takes no notice; or None).
+({limit: seconds, folder}: run it in a process of its own and only answer that it has begun; a plan takes no notice; or None),
+``notify`` (texts noted in the journal before the step's first change; the controller strikes off what it did not notify after all).
 
 Messages of the agent:
 

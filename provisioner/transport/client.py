@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from provisioner.errors import HostUnreachable
-from provisioner.node import wire
+from provisioner.node import WITH_FIELD, wire
 from provisioner.ports import AgentInfo, Executed, Mode, Reply, Step
+from provisioner.transport.packing import field_files
 from provisioner.transport.streams import Feeder, StreamLost
 from provisioner.values import Unknown
 
@@ -24,8 +25,6 @@ GRACE = 30.0
 """Seconds an agent may take longer than all the deadlines it was given together."""
 GREETING = 30.0
 TRACE = 2000
-BACKGROUND = "async_status"
-"""The module that brings along what starts steps in the background."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Client:
         self._feeder = feeder
         self._terms = terms
         self._buffer = came
-        self._known: set[str] = set()
+        self._known: set[tuple[str, SourceOf]] = set()
         self._sent: set[str] = set()
         self._using = threading.RLock()
         self._closed = False
@@ -170,11 +169,13 @@ class Client:
 
     def _send_code(self, steps: Sequence[Step]) -> None:
         files: dict[str, str] = {}
-        wanted = [name for step in steps for name in ((step.module, BACKGROUND) if step.background else (step.module,))]
-        for module in dict.fromkeys(wanted):
-            if module not in self._known:
-                self._known.add(module)
-                files.update((name, source) for name, source in self._terms.source_of(module).items() if name not in self._sent)
+        sources = [(step.module, self._terms.source_of) for step in steps]
+        sources += [(field, field_files) for field in WITH_FIELD if any(getattr(step, field) for step in steps)]
+        for key in dict.fromkeys(sources):
+            if key not in self._known:
+                self._known.add(key)
+                name, source_of = key
+                files.update((file, source) for file, source in source_of(name).items() if file not in self._sent)
         if files:
             self._sent.update(files)
             keys = {name: hashlib.sha256(f"{name}\0{source}".encode()).hexdigest() for name, source in files.items()}
@@ -284,6 +285,7 @@ def _step(step: Step) -> dict[str, Any]:
         "trial": step.trial,
         "real": step.real,
         "background": vars(step.background) if step.background else None,
+        "notify": step.notify,
     }
 
 

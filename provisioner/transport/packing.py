@@ -6,6 +6,7 @@ Sources travel without docstrings, comments and annotations, but every statement
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import marshal
 import threading
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import provisioner
 from provisioner.keeping import kept, signature
-from provisioner.node import APART
+from provisioner.node import APART, WITH_FIELD
 
 ROOT = Path(provisioner.__file__).parent
 LOADER = "provisioner.node.loader"
@@ -43,6 +44,13 @@ def core_files() -> Iterator[tuple[str, Path]]:
         parts = file.relative_to(ROOT).with_suffix("").parts
         if parts[1] not in APART:
             yield ".".join(("provisioner", *parts)).removesuffix(".__init__"), file
+
+
+@functools.cache
+def field_files(field: str) -> Mapping[str, str]:
+    """Name and source of what an agent needs for steps in which this field is set."""
+    name = WITH_FIELD[field]
+    return {f"provisioner.node.{name}": strip((ROOT / "node" / f"{name}.py").read_text("utf-8"))}
 
 
 _payload: Payload | None = None

@@ -77,6 +77,8 @@ class FakeAgent:
                 node.before(step)
             node.steps.append(step)
             reply = self._reply(step, contents or {})
+            if reply.changes and self.mode == "apply" and not step.trial:
+                node.noted.update(dict.fromkeys(step.notify))
             on_reply(reply)
             if reply.result.get("failed"):
                 return count

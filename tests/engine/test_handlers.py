@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from provisioner.events import HandlerNotified, RunFinished
+import pytest
+
+from provisioner.errors import HostUnreachable
+from provisioner.events import HandlerNotified, RunFinished, Warned
 from tests.engine.fakes import Project
 
 CONF = """
@@ -158,3 +161,71 @@ def test_plan_says_why_handlers_run(one: Project) -> None:
     assert "other" not in [step.task for step in ran.steps]
     assert [step.status for step in ran.steps if step.task == "perhaps"] == ["maybe", "maybe"]
     assert [event.certain for event in ran.events_of(HandlerNotified)] == [True, False]
+
+
+def test_a_run_cut_off_inside_a_batch_loses_no_handler(one: Project) -> None:
+    """The controller never hears of the change; its step had the handler noted on the node."""
+    one.fleet["h1"].answers["dies"] = HostUnreachable("the connection was lost")
+    one.write("site.yml", CONF % "dies")
+    cut = one.run()
+    assert cut.outcome.exit_code == 4
+    assert one.fleet["h1"].noted == {"restart demo": None}
+
+    one.fleet["h1"].answers.clear()
+    again = one.run()
+    assert again.of("conf").status == "ok"
+    assert again.of("restart demo").status == "changed"
+    assert one.fleet["h1"].noted == {}
+
+
+@pytest.mark.parametrize("verdict", ["changed_when: r.stdout == 'x'", "failed_when: true, ignore_errors: true"])
+def test_what_turns_out_to_notify_nobody_is_struck_off(one: Project, verdict: str) -> None:
+    one.fleet["h1"].noted["left"] = None
+    one.play(
+        f"""
+    - {{command: a, register: r, notify: [restart, left], {verdict}}}
+    - {{command: b}}
+""",
+        head="  handlers:\n    - {name: restart, command: H1}\n    - {name: left, command: H2}\n",
+    )
+    assert [step.notify for step in one.fleet["h1"].steps] == [("restart", "left"), (), ()]
+    assert one.fleet["h1"].commands == ["a", "b", "H2"]
+    assert one.fleet["h1"].noted == {}
+
+
+def test_what_is_due_already_stays_due(one: Project) -> None:
+    one.play(
+        """
+    - {command: a, notify: restart}
+    - {command: b, notify: restart, changed_when: "'x' == inventory_hostname"}
+    - {command: "false"}
+""",
+        head="  handlers: [{name: restart, command: H1}]\n",
+    )
+    assert list(one.fleet["h1"].noted) == ["restart"]
+
+
+def test_a_delegated_task_notifies_its_own_host(three: Project) -> None:
+    ran = three.play(
+        """
+    - {command: own}
+    - {command: "there {{ inventory_hostname }}", delegate_to: h2, notify: restart, when: inventory_hostname == 'h1'}
+    - {command: "false", when: inventory_hostname == 'h1'}
+""",
+        head="  handlers: [{name: restart, command: H}]\n",
+    )
+    assert ran.outcome.exit_code == 2
+    assert list(three.fleet["h1"].noted) == ["restart"]
+    assert three.fleet["h2"].noted == {}
+
+
+def test_what_could_not_be_noted_is_said(three: Project) -> None:
+    ran = three.play(
+        """
+    - {command: there, delegate_to: h2, notify: restart, when: inventory_hostname == 'h1'}
+    - {fail: {msg: stop}, when: inventory_hostname == 'h1'}
+""",
+        head="  handlers: [{name: restart, command: H}]\n",
+    )
+    [warned] = ran.events_of(Warned)
+    assert "it could not be noted on h1 that these handlers are due: restart" in warned.diagnostic.message

@@ -459,6 +459,45 @@ def test_handlers_are_noted_until_they_have_run(node: Node) -> None:
     assert until(lambda: not node.journal.exists())
 
 
+@pytest.mark.parametrize("user", [None, "nobody"])
+def test_a_step_has_its_handlers_noted_before_its_first_change(node: Node, user: str | None) -> None:
+    """Whatever ends the controller, the agent or the node after the change, the next run knows what is due."""
+    agent = node()
+    due: dict[str, Any] = {"notify": ("restart a",), "user": user}
+    run(agent, probe("echo", **due))
+    assert not node.journal.exists()
+    run(agent, probe("change", "true", quiet=True, **due))
+    assert not node.journal.exists()
+    [reply] = run(agent, probe("change", f"cat {node.journal} 2>&1 || ls {node.journal}", trial=True, **due))
+    assert not node.journal.exists()
+    assert reply.changes
+    pid = run(agent, probe("pid"))[0].result["pid"]
+
+    def kill() -> None:
+        assert until(lambda: running("sleep 64.75"), 20)
+        os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(HostUnreachable):
+        run(agent, probe("change", "exec sleep 64.75", **due))
+    killer.join()
+    if user:
+        assert until(lambda: not running("sleep 64.75")), "the child outlived its agent"
+    subprocess.run(["pkill", "-f", "sleep 64.75"], check=False)
+    assert node(lock_wait=3.0).info.pending == ("restart a",)
+
+
+def test_nothing_is_changed_whose_handlers_cannot_be_noted(node: Node, tmp_path: Path) -> None:
+    agent = node()
+    node.journal.parent.write_text("in the way")
+    [reply] = run(agent, probe("change", f"touch {tmp_path}/changed", notify=("restart a",)))
+    assert reply.result["failed"]
+    assert "cannot note handlers on the node" in reply.result["msg"]
+    assert not (tmp_path / "changed").exists()
+    assert run(agent, probe("echo", "on"))[0].result["text"] == "on"
+
+
 def test_a_plan_notes_nothing(node: Node) -> None:
     agent = node("plan")
     agent.journal(add=["restart a"])

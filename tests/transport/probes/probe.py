@@ -39,6 +39,8 @@ def run(node: Node, p: ProbeParams) -> dict[str, Any]:
         from provisioner.node import process
 
         process.run(["/bin/sh", "-c", p.text], uninterruptible=True)
+    if p.do == "change":
+        node.commands.run(shell=p.text)
     if p.do == "progress":
         node.progress(p.text)
     if p.do == "noise":
