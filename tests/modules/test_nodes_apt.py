@@ -21,6 +21,8 @@ PACKAGES = [
     ("brought", "1.0", {}, ""),
     ("old-agent", "1.0", {}, ""),
     ("new-agent", "1.0", {"Conflicts": "old-agent"}, ""),
+    ("fat", "1.0", {"Recommends": "extra"}, ""),
+    ("extra", "1.0", {}, ""),
     ("asker", "1.0", {}, "read answer </dev/stdin || true; echo got $answer"),
     *(
         (name, version, {"Depends": f"ctk-base (= {version})"} if name == "ctk" else {}, "")
@@ -112,6 +114,29 @@ def test_a03_holds(apt: Node) -> None:
     apt.converge("apt", {"name": "demo=1.1", "allow_change_held_packages": True})
     assert apt.sh("apt-mark showhold") == "demo"
     assert "held by the package manager: demo" in apt.refuses("apt", {"name": "demo", "state": "absent"})
+
+
+def test_a_hold_of_what_comes_along_is_kept(apt: Node) -> None:
+    apt.converge("apt", {"name": ["ctk=1.13"]})
+    apt.sh("apt-mark hold ctk ctk-base")
+    apt.converge("apt", {"name": ["ctk=1.14"], "allow_change_held_packages": True})
+    assert versions(apt, "ctk", "ctk-base") == ["1.14", "1.14"]
+    assert apt.sh("apt-mark showhold").split() == ["ctk", "ctk-base"]
+
+
+@pytest.mark.parametrize(
+    ("module", "wish", "comes"),
+    [
+        ("apt", {"install_recommends": False}, ""),
+        ("package", {"install_recommends": False}, ""),
+        ("apt", {"install_recommends": True}, "1.0"),
+        ("apt", {}, "1.0"),
+    ],
+)
+def test_recommended_packages_come_only_where_they_are_wanted(apt: Node, module: str, wish: dict[str, bool], comes: str) -> None:
+    made = apt.converge(module, {"name": ["fat"], **wish})
+    assert versions(apt, "fat", "extra") == ["1.0", comes]
+    assert set(made.changes[0]["after"]) == ({"fat", "extra"} if comes else {"fat"})
 
 
 def test_a04_removals_nobody_asked_for(apt: Node) -> None:

@@ -12,7 +12,7 @@ from ..readings import PackageState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from ..changes import InstallPackages, RemovePackages
@@ -120,13 +120,15 @@ class Manager:
     def install(self, change: InstallPackages) -> dict[str, Any]:
         """Make the transaction; exact versions of the foreseen set are asked for, so that nothing else can come."""
         options = change.options
-        held = self._held(change.request) if options.get("allow_change_held") else []
+        # A changed package loses its hold, and so does what comes along with those that were asked for.
+        held = self._held(change.after or change.request) if options.get("allow_change_held") else []
         try:
             with _Policy(options.get("policy_rc_d")):
                 return self._transaction(str(options.get("verb", "install")), change.request, options)
         finally:
-            if held:
-                self._host.tool(["apt-mark", "hold", *held])
+            left = [name for name in held if self.package(name) is not None]
+            if left:
+                self._host.tool(["apt-mark", "hold", *left])
 
     def remove(self, change: RemovePackages) -> dict[str, Any]:
         """Remove what was foreseen."""
@@ -154,7 +156,7 @@ class Manager:
         kept = _CONFFILE.findall(result.out + result.err)
         return {**said, "kept_conffiles": [f"{path}.dpkg-dist" for path in kept]} if kept else said
 
-    def _held(self, request: Sequence[str]) -> list[str]:
+    def _held(self, request: Iterable[str]) -> list[str]:
         names = [word.split("=")[0].split("/")[0] for word in request]
         return [name for name in names if (state := self.package(name)) is not None and state.held]
 

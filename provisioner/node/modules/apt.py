@@ -91,7 +91,8 @@ def _options(p: AptParams) -> dict[str, Any]:
         "policy_rc_d": p.policy_rc_d,
         "fix_broken": p.state == "fixed",
     }
-    return {key: value for key, value in options.items() if value not in (None, False, [])}
+    # A no is an answer: to recommended packages, and 0 to policy_rc_d.
+    return {key: value for key, value in options.items() if value is not None and value != []}
 
 
 def _refresh(node: Node, p: AptParams) -> bool:
