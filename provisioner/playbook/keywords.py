@@ -119,6 +119,14 @@ LOOP_CONTROL = {
 
 IMPORT_PLAYBOOK = {name: KEYWORDS[name] for name in ("name", "tags", "vars", "when")}
 
+_OF_INCLUDES = """
+action args collections debugger ignore_errors listen local_action loop loop_control name no_log register run_once tags timeout vars when
+"""
+INCLUDE = frozenset(_OF_INCLUDES.split())
+"""What may stand at include_tasks and include_role; all else would be meant for the included tasks, which ``apply`` is for."""
+ON_IMPORTED_PLAYS = (frozenset(PLAY) & frozenset(BLOCK)) - frozenset(IMPORT_PLAYBOOK)
+"""Keywords that Ansible reads at import_playbook, and that do nothing there."""
+
 SHARED = (frozenset(PLAY) & frozenset(BLOCK) | {"when", "delegate_to", "delegate_facts"}) - {"name"}
 """Keywords that become ``Directives``."""
 

@@ -13,7 +13,7 @@ from provisioner.diagnostics import Span
 from provisioner.errors import ProvisionError
 from provisioner.playbook.arguments import ArgumentTextError, has_template, parse
 from provisioner.playbook.files import first_file, missing, vars_file_candidates
-from provisioner.playbook.keywords import IMPORT_PLAYBOOK, KEYWORDS, ORDERS, PLAY, PROMPT_KEYS, STRATEGIES
+from provisioner.playbook.keywords import IMPORT_PLAYBOOK, KEYWORDS, ON_IMPORTED_PLAYS, ORDERS, PLAY, PROMPT_KEYS, STRATEGIES
 from provisioner.playbook.model import Directives, Play, Playbook, Role
 from provisioner.playbook.normalization import NOTHING, Reporter, directives, keyword_value, texts, unknown
 from provisioner.playbook.places import KeySpans
@@ -90,7 +90,10 @@ class PlaybookReader:
 
     def _imported(self, data: dict[Any, Any], key: str, report: Reporter, path: Path, around: _Around) -> list[Play]:
         for name in data:
-            if name != key and name not in IMPORT_PLAYBOOK:
+            if name in ON_IMPORTED_PLAYS:
+                help_ = "say it in the plays of that file"
+                report.warning(f"{name} does nothing at import_playbook", report.at(name), help=help_, code="import")
+            elif name != key and name not in IMPORT_PLAYBOOK:
                 unknown(str(name), IMPORT_PLAYBOOK, report, "import_playbook")
         if key == "include":
             why = "Ansible removed it; it is read as import_playbook"

@@ -30,7 +30,7 @@ STATIC = ("import_tasks", "import_role")
 DYNAMIC = ("include_tasks", "include_role")
 _BLOCK_KEYS = ("block", "rescue", "always")
 _OWN = ("register", "retries", "delay", "async", "poll", "until", "changed_when", "failed_when", "notify", "listen", "name")
-_NOT_ON_IMPORTS = ("loop", "until", "retries", "delay", "async", "poll")
+_IDLE_ON_IMPORTS = ("until", "retries", "delay", "async", "poll")
 _ALIKE = 0.8
 """How much a word must look like a keyword to be taken for a misspelt one rather than for a module."""
 _NOT_AS_HANDLER = ("import_role", "include_role")
@@ -123,6 +123,8 @@ class TaskReader:
             if scope.handlers and action.name in _NOT_AS_HANDLER:
                 self._not_a_handler(action, report)
                 return None
+            if action.written.rpartition(".")[2] in DYNAMIC:  # the old include took every keyword
+                self._include_keywords(data, action, report)
             self.includes.append((task, inner))
         self.checks.task(task, action, inner)
         return task
@@ -200,11 +202,21 @@ class TaskReader:
         report.error(f"{name!r} is neither a module nor a keyword of tasks", report.at(name), why=why, help=help_, code="unknown-keyword")
 
     def _import_keywords(self, data: dict[Any, Any], action: Action, report: Reporter) -> None:
+        dynamic = action.name.replace("import", "include")
+        why = "an import is carried out once, before the run"
         for key in data:
-            if key in _NOT_ON_IMPORTS or str(key).startswith("with_"):
-                dynamic = action.name.replace("import", "include")
-                why = "an import is carried out once, before the run"
+            if key == "loop" or str(key).startswith("with_"):
                 report.error(f"{key} cannot be used with {action.written}", report.at(key), why=why, help=f"use {dynamic}", code="import")
+            elif key in _IDLE_ON_IMPORTS:
+                report.warning(f"{key} does nothing at {action.written}", report.at(key), why=why, help="leave it out", code="import")
+
+    def _include_keywords(self, data: dict[Any, Any], action: Action, report: Reporter) -> None:
+        for key in data:
+            if key in keywords.KEYWORDS and key not in keywords.INCLUDE:
+                applied = key in keywords.BLOCK
+                help_ = f"use apply: {{{key}: …}} among its arguments" if applied else f"move {key} to the tasks of the file"
+                why = "it would have to hold for the included tasks, not for the include itself"
+                report.error(f"{key} cannot be used with {action.written}", report.at(key), why=why, help=help_, code="include")
 
     def _not_a_handler(self, action: Action, report: Reporter) -> None:
         help_ = "put the handlers of that role into the play by roles:, or use include_tasks"

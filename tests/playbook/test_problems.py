@@ -61,6 +61,13 @@ TASKS: list[tuple[str, list[str]]] = [
     ("- import_tasks: '{{ late }}.yml'", ["3: the name '{{ late }}.yml' is not known before the run"]),
     ("- import_tasks: site.yml", ["site.yml imports itself"]),
     ("- import_tasks: x.yml\n  loop: [1]", ["4: loop cannot be used with import_tasks", "3: there is no file of tasks 'x.yml'"]),
+    (
+        "- import_tasks: '{{ late }}.yml'\n  until: x",
+        ["4: warning: until does nothing at import_tasks", "3: the name '{{ late }}.yml' is not known before the run"],
+    ),
+    ("- include_tasks: '{{ x }}.yml'\n  become: true", ["4: become cannot be used with include_tasks"]),
+    ("- include_role: {name: '{{ x }}'}\n  notify: x", ["4: notify cannot be used with include_role"]),
+    ("- include: '{{ x }}.yml'\n  become: true", ["3: warning: include is gone"]),
     ("- include_tasks: {flie: x.yml, file: '{{ y }}'}", ["3: include_tasks: unsupported option 'flie'"]),
     ("- import_role: {name: nope}", ["3: there is no role 'nope'"]),
     ("- include_role: {name: nope}\n  when: a", ["3: warning: there is no role 'nope'"]),
@@ -117,6 +124,10 @@ PLAYS: list[tuple[str, list[str]]] = [
     ("- import_playbook: gone.yml", ["1: there is no playbook 'gone.yml'"]),
     ("- import_playbook: site.yml", ["1: site.yml imports itself"]),
     ("- import_playbook: x.yml\n  hosts: all", ["2: keyword 'hosts' cannot stand in import_playbook", "1: there is no playbook 'x.yml'"]),
+    (
+        "- import_playbook: gone.yml\n  become: true",
+        ["2: warning: become does nothing at import_playbook", "1: there is no playbook 'gone.yml'"],
+    ),
     ("- include: gone.yml", ["1: warning: include is gone", "1: there is no playbook 'gone.yml'"]),
     ("- hosts: {{ x }}", ["1: a value starts with {{ and is not quoted"]),
 ]
