@@ -10,6 +10,9 @@ WITH_FIELD = {"background": "background", "diff": "diff", "user": "identity"}
 APART = (
     *WITH_FIELD.values(),
     *("archives", "attributes", "download", "facts", "fstab", "gittool", "ini", "invocation"),
-    *("managers", "modules", "openpgp", "providers", "requirements", "sources", "text"),
+    *("bus", "live_units", "managers", "modules", "openpgp", "providers", "requirements", "sources", "text", "units"),
 )
 """Files and folders here that are sent only when a step needs something of theirs; each agent gets all the rest."""
+
+FACES = {"units": ("units", "live_units", "bus")}
+"""Faces of ``Node`` whose code is apart, and the files behind them: what comes with a module that says ``node.units``."""

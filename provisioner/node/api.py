@@ -19,7 +19,6 @@ from .commands import Commands
 from .faults import Fail
 from .files import Files
 from .packages import Packages
-from .units import Units
 from .values import Values
 
 TYPE_CHECKING = False
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from .content import Content
     from .ports import Reader, Sink
+    from .units import Units
 
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
 
@@ -93,8 +93,14 @@ class Node:
         self.files = Files(self)
         self.commands = Commands(self)
         self.packages = Packages(self)
-        self.units = Units(self)
         self.values = Values(self)
+
+    @property
+    def units(self) -> Units:
+        """Services and other systemd units; the code of this face comes with the modules that use it."""
+        from .units import Units
+
+        return Units(self)
 
     @property
     def changed(self) -> bool:

@@ -1,19 +1,18 @@
 """The live side: readings straight from the machine, changes straight to it.
 
-``Live`` is Reader and Sink in one; the topics live in files of their own (``live_files``, ``live_accounts``, ``live_packages``,
-``live_units``) and keyed values in ``providers/``. Nothing is decided here.
+``Live`` is Reader and Sink in one; the topics live in files of their own (``live_files``, ``live_accounts``, ``live_packages``, and
+``live_units``, which only comes with the modules that need it) and keyed values in ``providers/``. Nothing is decided here.
 """
 
 from __future__ import annotations
 
 import os
 
-from .changes import Change, Reboot, Request, RunCommand, SetValue, Unpack
+from .changes import Change, Reboot, ReloadUnits, Request, RequestUnit, RunCommand, SetUnit, SetValue, Unpack
 from .faults import Fail
 from .live_accounts import LiveAccounts
 from .live_files import LiveFiles
 from .live_packages import LivePackages
-from .live_units import LiveUnits
 from .readings import CommandResult
 
 TYPE_CHECKING = False
@@ -21,14 +20,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Callable
 
+    from .live_units import LiveUnits
+    from .readings import UnitState
+
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-class Live(LiveFiles, LiveAccounts, LivePackages, LiveUnits):
+class Live(LiveFiles, LiveAccounts, LivePackages):
     """The machine this process runs on, as the user it runs as. ``progress`` takes lines about long waits."""
 
     def __init__(self, progress: Callable[[str], None] = lambda text: None) -> None:
         self.progress = progress
+        self._units: LiveUnits | None = None
+
+    def rest(self) -> None:
+        """Let go of what a step has opened."""
+        if self._units is not None:
+            self._units.rest()
 
     # -- commands ------------------------------------------------------------------------------------------------------------------
 
@@ -102,6 +110,29 @@ class Live(LiveFiles, LiveAccounts, LivePackages, LiveUnits):
 
     def _set_value(self, change: SetValue) -> None:
         provider(change.namespace).write(self, change.key, change.value, change.options)
+
+    # -- units ---------------------------------------------------------------------------------------------------------------------
+
+    def units(self) -> LiveUnits:
+        """The units part."""
+        if self._units is None:
+            from .live_units import LiveUnits
+
+            self._units = LiveUnits(self)
+        return self._units
+
+    def unit(self, name: str, options: dict[str, Any]) -> UnitState:
+        """See ``ports.Reader.unit``."""
+        return self.units().unit(name, options)
+
+    def _set_unit(self, change: SetUnit) -> None:
+        self.units().set(change)
+
+    def _request_unit(self, change: RequestUnit) -> None:
+        self.units().request(change)
+
+    def _reload_units(self, change: ReloadUnits) -> None:
+        self.units().reload(change)
 
     # -- the rest ------------------------------------------------------------------------------------------------------------------
 

@@ -1,43 +1,42 @@
-"""Units, live: by systemctl."""
+"""Units, live: read over systemd's own socket where that is open to us, else by systemctl, and changed by systemctl."""
 
 from __future__ import annotations
 
 import os
 
+from . import bus
 from .faults import Fail
 from .readings import UnitState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from .changes import ReloadUnits, RequestUnit, SetUnit
-    from .readings import CommandResult
+    from .live import Live
 
-PROPERTIES = "LoadState,ActiveState,SubState,UnitFileState,NeedDaemonReload,FragmentPath,Names,Id,MainPID,Type,Description"
+PROPERTIES = ("LoadState", "ActiveState", "SubState", "UnitFileState", "NeedDaemonReload", "FragmentPath", "Names", "Id", "Description")
+OF_KIND: dict[str, dict[str, tuple[str, ...]]] = {".service": {"Service": ("MainPID", "Type")}, ".mount": {"Mount": ("Type",)}}
+"""Interface → properties that only units with this suffix have."""
 
 
 class LiveUnits:
-    """The units part of ``Live``."""
+    """The units part of ``Live``, which asks for it when a step first needs it."""
 
-    if TYPE_CHECKING:
-
-        def tool(self, argv: Sequence[str], **options: Any) -> CommandResult: ...
-        def execute(self, argv: Sequence[str]) -> CommandResult: ...
+    def __init__(self, host: Live) -> None:
+        self._host = host
+        self._bus: bus.Bus | None = None
 
     def unit(self, name: str, options: dict[str, Any]) -> UnitState:
         """See ``ports.Reader.unit``."""
         _need_systemd()
-        result = self.execute([*_systemctl(options), "show", "--no-pager", f"--property={PROPERTIES}", "--", name])
-        seen = dict(line.split("=", 1) for line in result.out.splitlines() if "=" in line)
-        if not seen:
-            raise Fail(f"systemd does not answer about {name}: {result.err.strip()}", rc=result.rc)
+        seen = self._told(name) if options.get("scope", "system") in ("system", "") else {}
+        seen = seen or self._shown(name, options)
         enabled = seen.get("UnitFileState", "")
         load = seen.get("LoadState", "")
         if enabled in ("", "generated") and load == "loaded":
             # Scripts of the old init system: only is-enabled looks at their links.
-            answer = self.execute([*_systemctl(options), "is-enabled", "--", name])
+            answer = self._host.execute([*_systemctl(options), "is-enabled", "--", name])
             enabled = answer.out.strip().splitlines()[-1] if answer.out.strip() else enabled
         return UnitState(
             name=name,
@@ -50,12 +49,44 @@ class LiveUnits:
             properties=seen,
         )
 
-    def _set_unit(self, change: SetUnit) -> None:
+    def _told(self, name: str) -> dict[str, str]:
+        """The properties as systemd tells them over its socket; nothing where systemctl has to be asked."""
+        if not bus.UNIT_NAME.fullmatch(name):
+            return {}
+        try:
+            if self._bus is None:
+                self._bus = bus.Bus()
+            told = self._bus.unit(name, OF_KIND.get(name[name.rindex(".") :], {}))
+        except OSError:
+            self.rest()  # not root, an old socket after daemon-reexec…
+            return {}
+        except LookupError:
+            return {}  # systemctl has the words for it
+        return {key: _shown_value(told[key]) for key in (*PROPERTIES, "MainPID", "Type") if key in told}
+
+    def _shown(self, name: str, options: dict[str, Any]) -> dict[str, str]:
+        """The properties as systemctl shows them."""
+        names = ",".join((*PROPERTIES, "MainPID", "Type"))
+        result = self._host.execute([*_systemctl(options), "show", "--no-pager", f"--property={names}", "--", name])
+        seen = dict(line.split("=", 1) for line in result.out.splitlines() if "=" in line)
+        if not seen:
+            raise Fail(f"systemd does not answer about {name}: {result.err.strip()}", rc=result.rc)
+        return seen
+
+    def rest(self) -> None:
+        """Let go of the socket until the next reading."""
+        if self._bus is not None:
+            self._bus.close()
+            self._bus = None
+
+    def set(self, change: SetUnit) -> None:
+        """Start, stop, enable, disable, mask or unmask a unit."""
         verbs = {"active": ("stop", "start"), "enabled": ("disable", "enable"), "masked": ("unmask", "mask")}
         verb = "reenable" if change.options.get("again") else verbs[change.aspect][change.value]
         self._systemctl_verb(verb, change.target, change.options)
 
-    def _request_unit(self, change: RequestUnit) -> None:
+    def request(self, change: RequestUnit) -> None:
+        """Restart or reload a unit."""
         verb = {"restart": "restart", "reload": "reload-or-restart"}.get(change.verb, change.verb)
         self._systemctl_verb(verb, change.target, change.options)
 
@@ -65,7 +96,7 @@ class LiveUnits:
         if options.get("force") and verb in ("enable", "mask"):
             flags.append("--force")
         argv = [*_systemctl(options), *flags, verb, "--", unit]
-        result = self.execute(argv)
+        result = self._host.execute(argv)
         if result.rc == 0:
             return
         words = result.err.strip() or result.out.strip()
@@ -77,14 +108,24 @@ class LiveUnits:
         """The unit's last journal lines: the reason is nearly always there and not in systemctl's message."""
         scope = ["--user"] if options.get("scope") == "user" else []
         try:
-            result = self.execute(["journalctl", *scope, "--no-pager", "--quiet", "--output=cat", "--lines=8", f"--unit={unit}"])
+            result = self._host.execute(["journalctl", *scope, "--no-pager", "--quiet", "--output=cat", "--lines=8", f"--unit={unit}"])
         except OSError:
             return ""
         return f"\n{result.out.strip()}" if result.out.strip() else ""
 
-    def _reload_units(self, change: ReloadUnits) -> None:
+    def reload(self, change: ReloadUnits) -> None:
+        """Make the manager read its files, or start itself, again."""
         _need_systemd()
-        self.tool([*_systemctl(change.options), change.verb])
+        self._host.tool([*_systemctl(change.options), change.verb])
+
+
+def _shown_value(value: Any) -> str:
+    """A property as systemctl writes it; in a list it quotes the words with a backslash, as a shell would have them."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " ".join('"{}"'.format(word.replace("\\", "\\\\")) if "\\" in word else word for word in value)
+    return str(value)
 
 
 def _systemctl(options: dict[str, Any]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .faults import Fail, UnknownReading
-from .units import wanted_by
 from .wire import Unknown
 
 TYPE_CHECKING = False
@@ -152,6 +151,8 @@ class OverlayUnits:
         path = self._unit_file(name) or next((f"{folder}/{name}" for folder in UNIT_FOLDERS if self._look_quietly(f"{folder}/{name}")), "")
         folders = ["/etc/systemd/system"] if not path.startswith("/etc/systemd/system/") else []
         if path:
+            from .units import wanted_by
+
             text = self.content(path).bytes().decode("utf-8", "replace")
             folders += [f"{UNIT_FOLDERS[0]}/{target}.{kind}" for kind, target in wanted_by(text)]
         return folders

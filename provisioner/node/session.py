@@ -135,6 +135,8 @@ class Session:
             unknown = missing.because
         except TimedOut as late:
             result = {"failed": True, "msg": f"{module.name} {late}", "timedout": {"period": late.seconds}}
+        finally:
+            self._live.rest()
         result.setdefault("failed", False)
         result.setdefault("changed", node.changed)
         if node.warnings:

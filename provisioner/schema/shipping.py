@@ -1,7 +1,8 @@
 """Which sources a module needs on a node, beyond what every agent has: itself, what it imports, its value providers and package managers.
 
 The agent's core is sent to every node; ``modules``, ``facts``, ``providers`` and ``managers`` only where a step needs them. Imports are
-followed; providers and managers are looked up by name at run time on a node, so here the names in a module's texts decide.
+followed; providers and managers are looked up by name at run time on a node, so here the names in a module's texts decide; what is behind
+a face of ``Node`` comes with whoever looks at that face.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import provisioner
-from provisioner.node import APART
+from provisioner.node import APART, FACES
 from provisioner.schema.registry import BUILTIN_PACKAGE, ModuleInfo
 
 NODE = Path(provisioner.__file__).parent / "node"
@@ -83,7 +84,7 @@ def _needs(source: str, name: str) -> list[str]:
             path = _file(imported) if part else None
             if path is not None:
                 needed += _named(ast.parse(path.read_text("utf-8")))
-    return [*needed, *_named(tree)]
+    return [*needed, *_named(tree), *_faces(tree)]
 
 
 def _folder(package: str) -> list[str]:
@@ -103,6 +104,12 @@ def _imports(tree: ast.Module, name: str) -> Iterator[str]:
             module = ".".join([*base, *([node.module] if node.module else [])])
             yield module
             yield from (f"{module}.{alias.name}" for alias in node.names if _file(f"{module}.{alias.name}") is not None)
+
+
+def _faces(tree: ast.Module) -> list[str]:
+    """What is behind the faces of ``Node`` that this source looks at."""
+    looked_at = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return [f"{PACKAGE}.{name}" for face, names in FACES.items() if face in looked_at for name in names]
 
 
 def _named(tree: ast.Module) -> list[str]:
