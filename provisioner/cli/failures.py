@@ -13,10 +13,9 @@ import click
 from provisioner import __version__
 from provisioner.cli.process import process, use_color
 from provisioner.diagnostics import Diagnostic, Diagnostics
-from provisioner.errors import InputError, ProvisionError
+from provisioner.errors import InputError, Interrupted, ProvisionError
 
 USAGE = 1
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 SHOWN_AT_MOST = 50
 
@@ -38,7 +37,7 @@ def _told(error: BaseException) -> tuple[int, list[Diagnostic]]:
     """Show the error; its exit code and what it consists of."""
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         _write("interrupted")
-        return INTERRUPTED, [Diagnostic("interrupted")]
+        return Interrupted.exit_code, [Diagnostic("interrupted")]
     if isinstance(error, click.ClickException):
         _write(_usage_text(error))
         return USAGE, [Diagnostic(error.format_message())]

@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 from provisioner import __version__
-from provisioner.cli import failures
+from provisioner.cli import failures, interrupts
 from provisioner.cli.process import prepare_streams, silence_streams
 from provisioner.diagnostics import did_you_mean
 
@@ -108,4 +108,5 @@ def main() -> NoReturn:
     """Entry point of the console script."""
     # A run builds far more than it drops: looking for garbage every few hundred objects is a tenth of its time.
     gc.set_threshold(100_000, 50, 50)
-    sys.exit(run())
+    interrupts.watch()
+    interrupts.leave(run())

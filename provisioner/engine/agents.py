@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from provisioner.engine.notes import Notes
 from provisioner.engine.options import Options
+from provisioner.engine.signals import Stopped
 from provisioner.errors import HostUnreachable, WrongPassword
 from provisioner.ports import Agent, AgentInfo, Connect, Executed, Mode, Reply, Step, Target
 
@@ -104,7 +105,7 @@ class Agents:
         self._stop_watch = threading.Event()
 
     def of(self, target: Target) -> SharedAgent:
-        """The agent of a target, started when there is none or the last one broke. Raises ``HostUnreachable``."""
+        """The agent of a target, started when there is none or the last one broke. Raises ``HostUnreachable`` and ``Stopped``."""
         agent = self._agents.get(target)
         if agent is not None and not agent.broken:
             return agent
@@ -113,12 +114,12 @@ class Agents:
         with starting:
             agent = self._agents.get(target)
             if agent is None or agent.broken:
-                self._refuse_when_closed(target)
+                self._refuse_when_closed()
                 agent = SharedAgent(self._started(target, self._options.mode), target)
                 self._agents[target] = agent
                 if self._closed:
                     agent.close()
-                    self._refuse_when_closed(target)
+                    self._refuse_when_closed()
                 self._start_watch()
             return agent
 
@@ -150,7 +151,7 @@ class Agents:
 
     def raw(self, target: Target, command: str, timeout: float | None = None) -> Executed:
         """Run a shell command without an agent."""
-        self._refuse_when_closed(target)
+        self._refuse_when_closed()
         return self._connect.raw(target, command, timeout)
 
     def drop(self, host: str) -> None:
@@ -175,9 +176,9 @@ class Agents:
         for thread in threads:
             thread.join(timeout=10)
 
-    def _refuse_when_closed(self, target: Target) -> None:
+    def _refuse_when_closed(self) -> None:
         if self._closed:
-            raise HostUnreachable(f"the run is over, {target.host} is not connected any more")
+            raise Stopped
 
     def _start_watch(self) -> None:
         if self._watch is None and self._options.stuck_after > 0:

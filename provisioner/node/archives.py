@@ -7,6 +7,7 @@ import re
 
 from .content import Content
 from .faults import Fail, UnknownReading
+from .live import reason
 from .modes import resolve_mode
 from .readings import FileState
 from .record import Record
@@ -276,10 +277,12 @@ def _replace(path: str, make: Any) -> None:
     try:
         make(draft)
         os.rename(draft, path)
-    except OSError as error:
+    except BaseException as error:
         if os.path.lexists(draft):
             os.unlink(draft)
-        raise Fail(f"cannot unpack {path}: {error.strerror or error}", path=path) from None
+        if isinstance(error, OSError):
+            raise Fail(f"cannot unpack {path}: {reason(error, path)}", path=path) from None
+        raise
 
 
 # -- foreseeing ----------------------------------------------------------------------------------------------------------------------------

@@ -57,9 +57,12 @@ class Lock:
                     os.close(file)
                     return False
                 time.sleep(LOCK_POLL)
-        os.ftruncate(file, 0)
-        os.pwrite(file, f"{who} (pid {os.getpid()}, since {time.strftime('%Y-%m-%d %H:%M:%S %z')})".encode(), 0)
         self._file = file
+        try:
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{who} (pid {os.getpid()}, since {time.strftime('%Y-%m-%d %H:%M:%S %z')})".encode(), 0)
+        except OSError:
+            pass  # a full disk: it is locked all the same, only whose it is cannot be told
         return True
 
 
@@ -89,8 +92,12 @@ def note(add: Iterable[str], done: Iterable[str]) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     draft = f"{path}.{os.getpid()}"
     number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with open(number, "w", encoding="utf-8") as file:
-        json.dump({"pending": after}, file)
-        file.flush()
-        os.fsync(number)
-    os.rename(draft, path)
+    try:
+        with open(number, "w", encoding="utf-8") as file:
+            json.dump({"pending": after}, file)
+            file.flush()
+            os.fsync(number)
+        os.rename(draft, path)
+    except OSError:
+        os.unlink(draft)
+        raise

@@ -156,7 +156,7 @@ class Live(LiveFiles, LiveAccounts, LivePackages):
         try:
             return getattr(self, f"_{change.KIND}")(change) if change.KIND not in _RENAMED else getattr(self, _RENAMED[change.KIND])(change)
         except OSError as error:
-            raise Fail(f"{change.KIND.replace('_', ' ')} {change.target}: {_reason(error)}", path=change.target) from None
+            raise Fail(f"{change.KIND.replace('_', ' ')} {change.target}: {reason(error, change.target)}", path=change.target) from None
 
 
 _RENAMED = {"set": "_set_value"}
@@ -169,14 +169,17 @@ def provider(namespace: str) -> Any:
     return importlib.import_module(f"{__package__}.providers.{namespace}")
 
 
-def _reason(error: OSError) -> str:
-    """The system's reason, with what to do about the common ones."""
+def reason(error: OSError, path: str) -> str:
+    """The system's reason why something failed at ``path``, with what to do about the common ones."""
     import errno
 
+    place = os.path.realpath(path)
+    while not os.path.ismount(place):
+        place = os.path.dirname(place)
     hints = {
-        errno.ENOSPC: "the file system is full; nothing was left half-written",
-        errno.EROFS: "the file system is mounted read-only",
-        errno.EDQUOT: "the disk quota is used up",
+        errno.ENOSPC: f"the file system {place} is full; nothing was left half-written",
+        errno.EROFS: f"the file system {place} is mounted read-only",
+        errno.EDQUOT: f"the disk quota on {place} is used up",
         errno.EACCES: "permission denied; does the task need become: true?",
         errno.EPERM: "not permitted; does the task need become: true?",
     }

@@ -173,6 +173,46 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert done.stderr == ""
 
 
+STUBBORN = """
+import time
+from provisioner.cli import interrupts, main
+def invoke(arguments):
+    try:
+        print("on", flush=True)
+        time.sleep(30)
+    except KeyboardInterrupt:
+        print("stopping", flush=True)
+        time.sleep(30)
+main._invoke = invoke
+main.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_interrupt_does_not_wait(number: signal.Signals) -> None:
+    with subprocess.Popen([sys.executable, "-c", STUBBORN], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        for word in ("on\n", "stopping\n"):
+            assert running.stdout.readline() == word
+            running.send_signal(number)
+        _, shown = running.communicate(timeout=10)
+    assert running.returncode == 130
+    assert shown == "\ninterrupted: stopping; once more to leave at once\n\ninterrupted again: left at once\n"
+
+
+def test_interrupts_that_are_to_be_ignored_are() -> None:
+    command = ["sh", "-c", 'trap "" INT; exec "$0" -c "$1"', sys.executable, STUBBORN]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        running.send_signal(signal.SIGTERM)
+        assert running.stdout.readline() == "stopping\n"
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=10)
+    assert running.returncode == 130
+
+
 def test_interrupt_ends_with_130() -> None:
     command = [sys.executable, "-c", SLEEP]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
