@@ -25,7 +25,7 @@ def arguments_of(walk: HostWalk, item: Item) -> tuple[dict[str, Any], dict[str, 
     defaults = module_defaults(item)
     if defaults:
         rendered = {**defaults, **rendered}
-    action = walk.run.actions.find(task.action)
+    action = walk.run.action(task)
     if action is not None and action.free:
         return rendered, rendered
     info = walk.run.module(task)

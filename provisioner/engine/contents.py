@@ -27,9 +27,9 @@ class Contents:
         self._known: dict[tuple[str, int, int, bool], Any] = {}
         self.readers: dict[str, Callable[[], bytes]] = {}
 
-    def data(self, data: bytes, name: str = "") -> Any:
+    def data(self, data: bytes, name: str = "", *, inline: bool = True) -> Any:
         """Bytes as a step carries them: text when they are few, else a reference."""
-        if len(data) <= INLINE:
+        if inline and len(data) <= INLINE:
             return data.decode("utf-8", "surrogateescape")
         digest = hashlib.sha256(data).hexdigest()
         self.readers[digest] = lambda: data

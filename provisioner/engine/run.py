@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from provisioner.diagnostics import Diagnostic
 from provisioner.engine.accounts import Elevations, hosts_that_become
-from provisioner.engine.actions import Actions
+from provisioner.engine.actions import FOREIGN, Action, Actions
 from provisioner.engine.agents import Agents
 from provisioner.engine.batch import STEPS_AT_ONCE
 from provisioner.engine.clocks import Gate
@@ -52,6 +52,7 @@ from provisioner.templating.environment import Environment
 from provisioner.templating.variables import Layer, Level
 
 if TYPE_CHECKING:
+    from provisioner.bridge.bridge import Bridge
     from provisioner.engine.settings import BecomeSettings
     from provisioner.inventory.model import Inventory
 
@@ -88,6 +89,7 @@ class Run:
         options: Options | None = None,
         *,
         environment: Environment | None = None,
+        bridge: Bridge | None = None,
         expect: Expect | None = None,
         merge_hashes: bool = False,
     ) -> None:
@@ -97,6 +99,7 @@ class Run:
         self.registry = loader.context.registry
         self.options = options or Options()
         self.environment = environment or Environment()
+        self.bridge = bridge
         self.expect: Expect = expect or (lambda step: None)
         self.steps_at_once = STEPS_AT_ONCE if expect is None else 0
         """How many steps of a host may be sent together; with something to hold them against, each is judged before the next."""
@@ -322,14 +325,28 @@ class Run:
 
     def module(self, task: Task) -> ModuleInfo:
         """The module of a task's action. Raises ``InputError`` for one that does not exist."""
-        key = task.action
+        info = self._module_of(task)
+        if info is None:
+            raise _no_module(self, task)
+        return info
+
+    def _module_of(self, task: Task) -> ModuleInfo | None:
+        # As written: a short name may mean a module of a library/, the full name of one of ours never does.
+        key = task.action if task.action.count(".") >= 2 else task.written
         info = self._modules.get(key)
         if info is None:
-            found = self.registry.find(task.action, task.directives.collections) or self.registry.find(task.written)
-            if found is None:
-                raise _no_module(self, task)
-            info = self._modules[key] = found
+            info = self.registry.find(key, task.directives.collections) or self.registry.find(task.action)
+            if info is not None:
+                self._modules[key] = info
         return info
+
+    def action(self, task: Task) -> Action | None:
+        """What the controller has to do for a task; None when a module on the node does all the work."""
+        info = self._module_of(task)
+        if info is not None and info.origin == "library":
+            return None if info.declared else FOREIGN
+        known = self.actions.find(task.action)
+        return FOREIGN if known is None and info is not None and not info.declared else known
 
     def named(self, task: Task, name: str) -> Task:
         """A task whose action is a template, as the task with this action."""

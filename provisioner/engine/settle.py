@@ -33,12 +33,26 @@ def settle_step(walk: HostWalk, item: Item, verdict: Verdict) -> None:
         job.apply(item.facts_of or walk.host, Effect("facts", known))
         walk.host.gathered = walk.host.gathered or job.task.action in ("gather_facts", "setup")
     ignored = verdict.failed and tolerated(walk, job, verdict)
+    if not job.no_log:
+        _pass_on_warnings(walk, job, outcome.result)
     notes = walk.run.notes
     order = (*walk.play.order, *job.place)
     notes.started(job, walk.play.label, order)
     rescued = verdict.status == "failed" and not ignored and walk.is_rescued
     event = notes.step(walk.host.name, walk.play.label, item, verdict, order, ignored=ignored, rescued=rescued)
     walk.run.expect(event)
+
+
+def _pass_on_warnings(walk: HostWalk, job: Job, result: Mapping[str, Any]) -> None:
+    """What a module warned of; its deprecations only for those who asked to see more."""
+    told = [result.get("warnings")]
+    if walk.run.options.verbosity:
+        told.append(result.get("deprecations"))
+    for texts in told:
+        for text in texts if isinstance(texts, list) else ():
+            message = text.get("msg") if isinstance(text, Mapping) else text
+            if isinstance(message, str):
+                walk.run.notes.warn(message, job.task.span, hosts=(walk.host.name,))
 
 
 def settle_job(walk: HostWalk, job: Job) -> None:

@@ -40,7 +40,7 @@ class TaskLife:
         self.inherited = inherited
         self.place = place
         self.handler = handler
-        self.action: Action | None = walk.run.actions.find(task.action)
+        self.action: Action | None = walk.run.action(task)
         self.job: Job | None = None
 
     # Queueing

@@ -9,8 +9,8 @@ WITH_FIELD = {"background": "background", "diff": "diff", "user": "identity"}
 """Field of a step → the file here that is sent with the first step in which it is set."""
 APART = (
     *WITH_FIELD.values(),
-    *("archives", "attributes", "download", "facts", "fstab", "gittool", "ini", "invocation"),
-    *("bus", "live_units", "managers", "modules", "openpgp", "providers", "requirements", "sources", "text", "units"),
+    *("archives", "attributes", "download", "facts", "foreign", "fstab", "gittool", "guest", "imported", "ini", "invocation"),
+    *("bus", "live_units", "managers", "modules", "openpgp", "providers", "rehearsal", "requirements", "sources", "text", "units"),
 )
 """Files and folders here that are sent only when a step needs something of theirs; each agent gets all the rest."""
 

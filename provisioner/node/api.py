@@ -46,12 +46,15 @@ class Recorder:
         position = len(self.changes)
         self.changes.append(change)
         try:
-            return self._sink.apply(change)
+            answer = self._sink.apply(change)
         except Fail:
             # A change that failed as a whole was not made; commands stay, since they did run.
             if change.KIND != "run_command":
                 del self.changes[position]
             raise
+        if change.KIND == "run_module" and not answer.result.get("changed"):
+            del self.changes[position]
+        return answer
 
 
 class Context:

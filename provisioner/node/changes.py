@@ -237,6 +237,18 @@ class RunCommand(Change):
     finish: bool = False
 
 
+class RunModule(Change):
+    """Run a module that is not written against ``Node``. Whether it changed anything is for it to say.
+
+    ``touches``: as with ``RunCommand``. ``perform`` and ``rehearse`` run it, or have it say what it would do: see ``foreign``.
+    """
+
+    KIND = "run_module"
+    touches: tuple[tuple[str, str], ...] | None = None
+    perform: Any = None
+    rehearse: Any = None
+
+
 class Request(Change):
     """Send a request that may alter something elsewhere. ``perform`` sends it and returns the answer; it stays on this side."""
 
@@ -278,6 +290,7 @@ KINDS: dict[str, type[Change]] = {
         PutGroup,
         RemoveGroup,
         RunCommand,
+        RunModule,
         Request,
         Reboot,
     )

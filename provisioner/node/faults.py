@@ -25,11 +25,12 @@ class UnknownReading(Exception):
 
 
 class ResultUnknown(Exception):
-    """A change was recorded whose outcome the module needs, and only the apply can tell; raised by the planning side."""
+    """A change was recorded whose outcome the module needs, and only the apply can tell; ``result``: what can be said of it already."""
 
-    def __init__(self, because: str) -> None:
+    def __init__(self, because: str, **result: Any) -> None:
         super().__init__(because)
         self.because = because
+        self.result = result
 
 
 class Moved(Exception):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 
-from .changes import Change, Reboot, ReloadUnits, Request, RequestUnit, RunCommand, SetUnit, SetValue, Unpack
+from .changes import Change, Reboot, ReloadUnits, Request, RequestUnit, RunCommand, RunModule, SetUnit, SetValue, Unpack
 from .faults import Fail
 from .live_accounts import LiveAccounts
 from .live_files import LiveFiles
 from .live_packages import LivePackages
-from .readings import CommandResult
+from .readings import CommandResult, ModuleReport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,6 +93,9 @@ class Live(LiveFiles, LiveAccounts, LivePackages):
         except OSError as error:
             place = f" in {change.chdir}" if change.chdir else ""
             raise Fail(f"cannot run {argv[0]}{place}: {error.strerror or error}", rc=error.errno or 1, cmd=argv) from None
+
+    def _run_module(self, change: RunModule) -> ModuleReport:
+        return ModuleReport(result=change.perform(False))
 
     def _request(self, change: Request) -> Any:
         return change.perform()

@@ -41,10 +41,14 @@ PATH_KINDS = {
 
 
 class Overlay(OverlayFiles, OverlaySystem, OverlayUnits):
-    """Copy-on-write over ``base``. ``tainted`` collects, per step, the reason why a reading may have moved; the session resets it."""
+    """Copy-on-write over ``base``. ``tainted`` collects, per step, the reason why a reading may have moved; the session resets it.
 
-    def __init__(self, base: Reader) -> None:
+    ``trial``: there is only this step, and its rehearsal is what somebody wants.
+    """
+
+    def __init__(self, base: Reader, *, trial: bool = False) -> None:
         self._base = base
+        self.trial = trial
         self._serial = 1
         self._opaque: tuple[int, str] = (0, "")
         self._arrivals: list[tuple[int, str, tuple[str, ...]]] = []
@@ -118,6 +122,8 @@ class Overlay(OverlayFiles, OverlaySystem, OverlayUnits):
 
     def apply(self, change: Change) -> Any:
         """Note the change: ``ports.Sink.apply`` of the planning side."""
+        if change.KIND == "run_module":
+            return change.rehearse(self, change)  # type: ignore[attr-defined]
         self.fold(change)
         if change.KIND in ("run_command", "request"):
             raise ResultUnknown(f"running {change.target}")
@@ -136,6 +142,8 @@ class Overlay(OverlayFiles, OverlaySystem, OverlayUnits):
             return
         for kind, name in touches:
             self.forget(kind, name, because)
+
+    _fold_run_module = _fold_run_command
 
     def _fold_request(self, change: Change) -> None:
         """What a request alters is elsewhere."""
@@ -167,7 +175,7 @@ class Overlay(OverlayFiles, OverlaySystem, OverlayUnits):
         kind = change.KIND
         if kind in PATH_KINDS:
             self.forget("path", change.target, because)
-        elif kind == "run_command":
+        elif kind in ("run_command", "run_module"):
             self._fold_run_command(change)
         elif kind in ("install_packages", "remove_packages"):
             self._doubt_packages(change, because)

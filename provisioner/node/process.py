@@ -101,7 +101,15 @@ def collect(
     neither by a deadline, which is then only reported, nor because the controller went away. ``on_output`` sees each piece of either
     output as it comes. ``OSError``: the command could not be started.
     """
-    child = _Child(argv, stdin or b"", env, cwd, account)
+    environment = os.environ if env is None else env
+    child = Child(stdin or b"", lambda ends: _spawn(argv, ends, environment, cwd, account))
+    return attended(child, timeout, uninterruptible, on_output)
+
+
+def attended(
+    child: Child, timeout: float | None = None, uninterruptible: bool = False, on_output: Callable[[bytes], None] | None = None
+) -> Finished:
+    """See a started child through to its end."""
     _running[child.pid] = uninterruptible
     try:
         timed_out = child.attend(timeout, uninterruptible, on_output)
@@ -160,10 +168,10 @@ def _signal_group(pid: int, number: int) -> None:
         return
 
 
-class _Child:
-    """A started command and our ends of its three pipes."""
+class Child:
+    """A started child and our ends of its three pipes; ``start`` is given theirs and returns its process id."""
 
-    def __init__(self, argv: Sequence[str], stdin: bytes, env: Mapping[str, str] | None, cwd: str | None, account: Account | None) -> None:
+    def __init__(self, stdin: bytes, start: Callable[[Sequence[int]], int]) -> None:
         self.rc: int | None = None
         self.outputs: tuple[list[bytes], list[bytes]] = ([], [])
         self._rest = memoryview(stdin)
@@ -174,7 +182,7 @@ class _Child:
             if not stdin:
                 theirs.append(os.open(os.devnull, os.O_RDONLY))
             self._outputs = (self._pipe(theirs), self._pipe(theirs))
-            self.pid = _spawn(argv, theirs, os.environ if env is None else env, cwd, account)
+            self.pid = start(theirs)
         except BaseException:
             self.close()
             raise
@@ -341,11 +349,7 @@ def _become(
     """In the forked child: turn into the command, or say why not and end."""
     name = argv[0]
     try:
-        os.setsid()
-        for number, source in enumerate(ends):
-            os.dup2(source, number)
-        for ignored in RESTORED:
-            signal.signal(ignored, signal.SIG_DFL)
+        detach(ends)
         if account is not None:
             name = account.name
             os.setgroups(account.groups)
@@ -360,3 +364,12 @@ def _become(
         os.write(report, f"{error.errno} {name}".encode("utf-8", "surrogateescape"))
     finally:
         os._exit(127)
+
+
+def detach(ends: Sequence[int]) -> None:
+    """In a forked child: a session of its own, ``ends`` as the first three descriptors, and signals as usual."""
+    os.setsid()
+    for number, source in enumerate(ends):
+        os.dup2(source, number)
+    for ignored in RESTORED:
+        signal.signal(ignored, signal.SIG_DFL)

@@ -116,3 +116,10 @@ class CommandResult(Record):
     def err(self) -> str:
         """stderr as text."""
         return self.stderr.decode("utf-8", "surrogateescape")
+
+
+class ModuleReport(Record):
+    """The result of a foreign module. ``doubt``: why it may come out differently when it is run for real, or ""."""
+
+    result: dict[str, Any]
+    doubt: str = ""

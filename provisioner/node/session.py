@@ -69,7 +69,7 @@ class Session:
             return {"reply": reply, "changes": [encode_change(change) for change in changes] if self._overlay is not None else []}
 
         try:
-            answer = identity.call_as(user, child, self._ask)
+            answer = identity.call_as(user, child, self._answer)
         except Fail as fault:
             return _reply({"failed": True, "msg": fault.msg, **fault.result})
         if self._overlay is not None:
@@ -78,6 +78,10 @@ class Session:
             self._after(step, answer["reply"])
         decoded: dict[str, Any] = decode(answer["reply"])
         return decoded
+
+    def _answer(self, kind: str, **data: Any) -> Any:
+        """What a child asks for: a content is kept here for the next one that needs it."""
+        return self._load(data["sha256"]) if kind == "need" else self._ask(kind, **data)
 
     # -- the step ------------------------------------------------------------------------------------------------------------------
 
@@ -117,7 +121,7 @@ class Session:
         """The overlay a step runs on: the shared one when planning, one of its own when only this step is a trial, else none."""
         if self._overlay is not None:
             return self._overlay
-        return Overlay(self._live) if step.get("trial") else None
+        return Overlay(self._live, trial=True) if step.get("trial") else None
 
     def _call(self, module: Module, node: Node, params: Any) -> dict[str, Any]:
         deferred = unknown = None
@@ -132,7 +136,7 @@ class Session:
             else:
                 deferred = missing.because
         except ResultUnknown as missing:
-            unknown = missing.because
+            unknown, result = missing.because, missing.result
         except TimedOut as late:
             result = {"failed": True, "msg": f"{module.name} {late}", "timedout": {"period": late.seconds}}
         finally:
@@ -156,7 +160,7 @@ class Session:
                 reply["deferred"] = f"{tainted} comes first (as things are now it would fail: {reply['result'].get('msg')})"
                 reply["result"] = {"failed": False, "changed": bool(changes)}
         if step.get("quiet"):
-            changes[:] = [change for change in changes if change.KIND != "run_command"]
+            changes[:] = [change for change in changes if change.KIND not in ("run_command", "run_module")]
             reply["result"]["changed"] = bool(changes)
         reply["changes"] = [change.summary() for change in changes]
 

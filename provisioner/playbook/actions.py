@@ -23,6 +23,7 @@ FREE_FORM = COMMANDS | {
 """Actions whose text may be a free form even where no declaration says so."""
 
 _EXPLICIT = ("action", "local_action")
+_OTHERWISE = "do it in another way, or under a condition that does not hold on these hosts"
 _OUR_PREFIXES = ("ansible.builtin.", "ansible.legacy.")
 
 
@@ -95,7 +96,7 @@ class ActionReader:
     def exists_elsewhere(self, name: str) -> bool:
         """Whether the name is that of a module of Ansible or, as far as one can tell, of a collection."""
         stripped = self._canonical(name, None)
-        return stripped.count(".") >= 2 or is_known(stripped) or self._context.registry.has_action_plugin(stripped)
+        return stripped.count(".") >= 2 or is_known(stripped) or self._context.registry.action_plugin(stripped) is not None
 
     def unsupported(self, name: str, data: Mapping[str, Any], report: Reporter, scope: Scope) -> bool:
         """Report a module we do not have; True when it exists elsewhere, so that the task may stay and fail when it is reached."""
@@ -104,17 +105,26 @@ class ActionReader:
             help_ = self._context.registry.nearest(name)
             report.error(f"unknown module {name!r}", place, help=help_, code="unknown-module")
             return False
-        doubtful = not scope.sure or scope.tolerated or data.get("when") is not None or data.get("ignore_errors")
-        message = f"module {name!r} is not supported"
-        why = "it belongs to Ansible or to a collection, and has no counterpart here"
-        if self._context.registry.has_action_plugin(name):
-            why = "it is an action plugin of Ansible's kind, and those are not run"
-        if doubtful:
-            report.warning(message, place, why=f"{why}; the task fails if it is reached", code="unsupported-module")
-        else:
-            help_ = "do it in another way, or under a condition that does not hold on these hosts"
-            report.error(message, place, why=why, help=help_, code="unsupported-module")
+        self._unsupported(name, self._absence(name), place, data, report, scope)
         return True
+
+    def _absence(self, name: str) -> tuple[str, str]:
+        """Why a module was not found, and what to do about it."""
+        if self._context.registry.action_plugin(name) is not None:
+            return "it is an action plugin of Ansible's kind, and those are not run", _OTHERWISE
+        if self._context.bridge is None:
+            return "it belongs to Ansible or to a collection, and has no counterpart here", _OTHERWISE
+        return self._context.bridge.absence(name)
+
+    def _unsupported(
+        self, name: str, because: tuple[str, str], place: Span, data: Mapping[str, Any], report: Reporter, scope: Scope
+    ) -> None:
+        """A module that exists and cannot be run is an error where its task is sure to be reached."""
+        message, (why, help_) = f"module {name!r} is not supported", because
+        if not scope.sure or scope.tolerated or data.get("when") is not None or data.get("ignore_errors"):
+            report.warning(message, place, why=f"{why}; the task fails if it is reached", help=help_, code="unsupported-module")
+        else:
+            report.error(message, place, why=why, help=help_, code="unsupported-module")
 
     def read(self, call: Call, data: Mapping[str, Any], report: Reporter, scope: Scope) -> Action | None:
         """The action with its arguments; None after reporting what is wrong."""
@@ -130,6 +140,9 @@ class ActionReader:
         info = self.find(written, scope)
         if info is None and written not in data and not self.unsupported(written, data, report, scope):
             return None
+        refused = self._context.bridge.refusal(info) if info is not None and self._context.bridge is not None else None
+        if refused is not None:
+            self._unsupported(written, refused, report.at(call.key), data, report, scope)
         name = self._canonical(written, info)
         if written.rpartition(".")[2] == "include":
             why = "Ansible removed it; it is read as include_tasks"

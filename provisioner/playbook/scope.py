@@ -6,11 +6,11 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from provisioner.diagnostics import Diagnostic, Diagnostics, Span
 from provisioner.playbook.model import RoleSource
-from provisioner.schema.registry import Registry
+from provisioner.schema.registry import ModuleInfo, Registry
 
 DEFAULT_ROLES_PATH = ("~/.ansible/roles", "/usr/share/ansible/roles", "/etc/ansible/roles")
 DEFAULT_COLLECTIONS_PATH = ("~/.ansible/collections", "/usr/share/ansible/collections")
@@ -20,12 +20,29 @@ def _expanded(*folders: str) -> tuple[Path, ...]:
     return tuple(Path(folder).expanduser() for folder in folders)
 
 
+class Bridge(Protocol):
+    """What loading asks of the bridge to foreign modules; reasons are pairs: why, and what to do about it."""
+
+    def refusal(self, info: ModuleInfo) -> tuple[str, str] | None:
+        """Why a foreign module that was found cannot be run; None when it can."""
+        ...
+
+    def absence(self, name: str) -> tuple[str, str]:
+        """Why a module of this name was not found."""
+        ...
+
+    def add_home(self, folder: Path) -> None:
+        """Take in what a playbook's folder or a role brings along."""
+        ...
+
+
 @dataclass
 class LoadContext:
     """What loading needs from outside.
 
     diagnostics       takes every problem found
     registry          finds modules; ``library/`` folders met on the way are added to it
+    bridge            knows of modules of Ansible's kind whether they can be run; None: none can
     vault             decrypts vaulted files and ``!vault`` values: ``(ciphertext, span) -> value``
     render            renders a name of a static import from variables known before the run; raises ``ProvisionError``,
                       ``UnknownValueError`` or ``LookupError`` where it cannot. None: such names are errors
@@ -45,6 +62,7 @@ class LoadContext:
 
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     registry: Registry = field(default_factory=Registry)
+    bridge: Bridge | None = None
     vault: Callable[[str, Span], Any] | None = None
     render: Callable[[str, Mapping[str, Any]], Any] | None = None
     check_template: Callable[[str, bool], str | None] | None = None
@@ -70,7 +88,11 @@ class LoadContext:
 
     def enter(self, folder: Path) -> None:
         """Make known what a playbook's folder or a role brings: modules, collections, plugins."""
-        if self.registry.add_home(folder) and self.entered is not None:
+        if not self.registry.add_home(folder):
+            return
+        if self.bridge is not None:
+            self.bridge.add_home(folder)
+        if self.entered is not None:
             self.entered(folder)
 
 

@@ -10,7 +10,7 @@ from provisioner.project.definitions import roles_of
 from provisioner.project.layout import is_host_list
 from provisioner.project.session import Session
 
-_BESIDE_PLAYBOOKS = ("group_vars", "host_vars", "templates", "files", "vars", "tasks", "handlers", "library")
+_BESIDE_PLAYBOOKS = ("group_vars", "host_vars", "templates", "files", "vars", "tasks", "handlers", "library", "module_utils")
 _NOT_INPUTS = frozenset({"tests", "molecule", "__pycache__", ".git", ".github"})
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from provisioner import config as settings
+from provisioner.bridge.bridge import Bridge
+from provisioner.bridge.core import find_core
 from provisioner.config import Config
 from provisioner.diagnostics import Diagnostics
 from provisioner.engine.options import Options
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
     from provisioner.templating.templar import Templar
     from provisioner.templating.variables import Scope
 
+LIBRARIES = tuple(Path(folder).expanduser() for folder in ("~/.ansible/plugins/modules", "/usr/share/ansible/plugins/modules"))
+"""Where Ansible looks for modules that are on the machine rather than in a project; and for what they import."""
+MODULE_UTILS = tuple(folder.with_name("module_utils") for folder in LIBRARIES)
 NOT_GIVEN = {"mode", "command", "extra_vars", "secrets"}
 """Settings of a run that a session gives by itself."""
 
@@ -56,6 +61,7 @@ class Session:
     inventory: Inventory
     loader: Loader
     environment: Environment
+    bridge: Bridge
     warnings: Diagnostics = field(default_factory=Diagnostics)
 
     @classmethod
@@ -85,7 +91,8 @@ class Session:
             playbook_folders=[folder / "playbooks"] if folder else [],
         )
         environment = Environment(read_bytes=vault.read, settings=settings.by_ansible_name(config))
-        session = cls(config, sources, vault, extra, inventory, _loader(config, vault, extra, environment), environment)
+        bridge = _bridge(config)
+        session = cls(config, sources, vault, extra, inventory, _loader(config, vault, extra, environment, bridge), environment, bridge)
         for warning in (*config.notes, *inventory.warnings):
             session.warnings.add(warning)
         return session
@@ -137,6 +144,7 @@ class Session:
             self.loader,
             options,
             environment=self.environment,
+            bridge=self.bridge,
             expect=expect,
             merge_hashes=self.config.hash_behaviour == "merge",
         )
@@ -173,9 +181,19 @@ def _ignore(_event: Event) -> None:
     """Nobody listens."""
 
 
-def _loader(config: Config, vault: Vault, extra: Mapping[str, Any], environment: Environment) -> Loader:
+def _bridge(config: Config) -> Bridge:
+    """The bridge to modules of Ansible's kind, over the ansible-core that is installed or named."""
+    core = find_core(config.ansible_path)
+    registry = Registry([*map(Path, config.library), *LIBRARIES])
+    bridge = Bridge(core, registry, (*map(Path, config.module_utils), *MODULE_UTILS))
+    registry.use_core(core.modules if core else None, lambda collection: bridge.routing.redirects(collection, "modules"))
+    return bridge
+
+
+def _loader(config: Config, vault: Vault, extra: Mapping[str, Any], environment: Environment, bridge: Bridge) -> Loader:
     context = LoadContext(
-        registry=Registry(map(Path, config.library)),
+        registry=bridge.registry,
+        bridge=bridge,
         vault=vault,
         render=inventory_renderer(),
         check_template=lambda text, expression: _template_problem(environment, text, expression),
@@ -189,6 +207,8 @@ def _loader(config: Config, vault: Vault, extra: Mapping[str, Any], environment:
         context.roles_path = tuple(map(Path, config.roles_path))
     if config.collections_path:
         context.collections_path = tuple(map(Path, config.collections_path))
+    if bridge.core is not None:
+        context.collections_path += bridge.core.collections
     return Loader(context)
 
 

@@ -1,4 +1,4 @@
-"""Where modules are found: built in, in ``library/`` folders, in installed packages, in installed collections.
+"""Where modules are found: built in, in ``library/`` folders, in installed packages, in installed collections, in ansible-core.
 
 A module is looked up by name without importing the others: a built-in module is the file of its name, and aliases and collections are
 read from the sources as text. Nothing is imported before ``ModuleInfo.module`` is asked for.
@@ -13,7 +13,7 @@ import importlib.metadata
 import importlib.util
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -24,11 +24,13 @@ from provisioner.errors import InputError
 from provisioner.node.declare import Module
 from provisioner.schema import structural
 
-Origin = Literal["builtin", "structural", "library", "package", "collection"]
+Origin = Literal["builtin", "structural", "library", "package", "collection", "core"]
 BUILTIN_PACKAGE = "provisioner.node.modules"
 ENTRY_POINTS = "provisioner.modules"
 BUILTIN_COLLECTIONS = ("ansible.builtin", "ansible.legacy")
 
+_NO_MODULES = (".pyc", ".pyo", ".yml", ".yaml", ".md", ".rst", ".txt")
+"""Endings of files that lie beside modules under the same name."""
 _DECLARED = re.compile(r"^MODULE\b.*=\s*Module\(", re.MULTILINE)
 _ALIASES = re.compile(r"^ {4}aliases=\(([^)]*)\)", re.MULTILINE)
 _COLLECTION = re.compile(r"^ {4}collection=[\"']([\w.]+)[\"']", re.MULTILINE)
@@ -49,6 +51,13 @@ class ModuleInfo:
     def full_name(self) -> str:
         """With its collection: ``ansible.posix.mount``."""
         return f"{self.collection}.{self.name}" if self.collection else self.name
+
+    @property
+    def sent_as(self) -> str:
+        """The name under which a node gets a module: for foreign ones never that of one of ours."""
+        if self.declared or self.collection:
+            return self.name if self.declared else self.full_name
+        return f"ansible.legacy.{self.name}"
 
     @property
     def module(self) -> Module:
@@ -75,6 +84,9 @@ class Registry:
         self._libraries: list[Path] = []
         self._collections = list(collections)
         self._homes: list[Path] = []
+        self._listed: dict[Path, tuple[Path, ...]] = {}
+        self._core: Path | None = None
+        self._moved: Callable[[str], Mapping[str, str]] = lambda collection: {}
         self._found: dict[tuple[str, tuple[str, ...]], ModuleInfo | None] = {}
         for folder in libraries:
             self.add_library(folder)
@@ -83,6 +95,16 @@ class Registry:
     def libraries(self) -> tuple[Path, ...]:
         """The ``library/`` folders known so far, in the order they are searched."""
         return tuple(self._libraries)
+
+    @property
+    def collections(self) -> tuple[Path, ...]:
+        """The folders that hold ``ansible_collections``, in the order they are searched."""
+        return tuple(self._collections)
+
+    def use_core(self, modules: Path | None, moved: Callable[[str], Mapping[str, str]]) -> None:
+        """What nobody else has is looked for in ansible-core's ``modules``; ``moved``: collection → where names of it have gone."""
+        self._core, self._moved = modules, moved
+        self._found.clear()
 
     def add_library(self, folder: Path) -> None:
         """Search one more ``library/`` folder, of a playbook or a role; folders that do not exist are passed over."""
@@ -107,9 +129,9 @@ class Registry:
                 self._collections.append(folder)
                 self._found.clear()
 
-    def has_action_plugin(self, name: str) -> bool:
-        """Whether a playbook or role brings an action plugin of Ansible's kind under this name."""
-        return any((folder / "action_plugins" / f"{name}.py").is_file() for folder in self._homes)
+    def action_plugin(self, name: str) -> Path | None:
+        """The action plugin of Ansible's kind that a playbook or role brings under this name."""
+        return next((path for folder in self._homes if (path := folder / "action_plugins" / f"{name}.py").is_file()), None)
 
     def find(self, name: str, collections: Iterable[str] = ()) -> ModuleInfo | None:
         """The module of this name, short or full; ``collections`` are searched for short names (the ``collections:`` keyword)."""
@@ -130,7 +152,7 @@ class Registry:
         """Every short name that ``find`` knows without collections, sorted."""
         found = {*_builtin_files(), *structural.MODULES, *_entry_points()}
         for folder in self._libraries:
-            found.update(path.stem for path in _library_files(folder))
+            found.update(path.stem for path in self._files(folder))
         return sorted(found)
 
     def modules(self) -> Iterator[ModuleInfo]:
@@ -153,17 +175,38 @@ class Registry:
             found = self._in_libraries(short)
             for collection in () if found else collections:
                 found = found or self._find(f"{collection}.{short}", ())
-            return found or _own(short)
+            return found or _own(short) or self._in_core(short)
         if prefix == "ansible.builtin":
-            return _of_collection(short, BUILTIN_COLLECTIONS) or _own(short)
+            return _of_collection(short, BUILTIN_COLLECTIONS) or _own(short) or self._in_core(short)
         if prefix == "ansible.legacy":
-            return self._in_libraries(short) or _own(short)
+            return self._in_libraries(short) or _own(short) or self._in_core(short)
         own = _of_collection(short, (prefix,))
-        return own or self._in_collections(prefix, short)
+        return own or self._in_collections(prefix, short) or self._elsewhere(prefix, short)
+
+    def _in_core(self, name: str) -> ModuleInfo | None:
+        """One of ansible-core's own modules, or what it says has become of one."""
+        path = self._core / f"{name}.py" if self._core is not None else None
+        if path is not None and path.is_file() and not name.startswith("_"):
+            return ModuleInfo(name, "core", path, False, "ansible.builtin")
+        return self._elsewhere("ansible.builtin", name)
+
+    def _elsewhere(self, collection: str, name: str) -> ModuleInfo | None:
+        new = self._moved(collection).get(name)
+        return self._find(new, ()) if new is not None and new != f"{collection}.{name}" else None
+
+    def _files(self, folder: Path) -> tuple[Path, ...]:
+        """The files of a ``library/``, looked at once."""
+        if folder not in self._listed:
+            self._listed[folder] = tuple(
+                path
+                for path in sorted(folder.rglob("*"))
+                if path.is_file() and not path.name.startswith((".", "__")) and path.suffix not in _NO_MODULES
+            )
+        return self._listed[folder]
 
     def _in_libraries(self, name: str) -> ModuleInfo | None:
         for folder in self._libraries:
-            for path in _library_files(folder):
+            for path in self._files(folder):
                 if path.stem in (name, f"_{name}"):
                     return ModuleInfo(name, "library", path, _is_declared(path))
         return None
@@ -173,9 +216,10 @@ class Registry:
         head, *folders = rest.split(".")
         for root in self._collections:
             base = root / "ansible_collections" if root.name != "ansible_collections" else root
-            path = base.joinpath(namespace, head, "plugins", "modules", *folders, f"{name}.py")
-            if path.is_file():
-                return ModuleInfo(name, "collection", path, _is_declared(path), collection)
+            folder = base.joinpath(namespace, head, "plugins", "modules", *folders)
+            for path in (folder / f"{name}.py", folder / name, *sorted(folder.glob(f"{name}.*"))):
+                if path.is_file() and path.suffix not in _NO_MODULES:
+                    return ModuleInfo(name, "collection", path, _is_declared(path), collection)
         return None
 
 
@@ -239,14 +283,6 @@ def _entry_points() -> Mapping[str, importlib.metadata.EntryPoint]:
     return {point.name: point for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
 
 
-@functools.cache
-def _library_files(folder: Path) -> tuple[Path, ...]:
-    return tuple(
-        path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith((".", "__")) and path.suffix != ".pyc"
-    )
-
-
-@functools.cache
 def _is_declared(path: Path) -> bool:
     return path.suffix == ".py" and _DECLARED.search(path.read_text("utf-8", "replace")) is not None
 

@@ -21,14 +21,19 @@ PACKAGE = "provisioner.node"
 NAMED = ("managers", "providers")
 SHIPPED = "shipped"
 """The package on a node in which modules from users' folders live; see ``node.session``."""
+_FOREIGN = f"from {PACKAGE}.foreign import declared\n\nMODULE = declared({{name!r}})\n"
+"""What stands there for a module of another kind, whose own code travels as data."""
 
 
 def sources_of(info: ModuleInfo) -> dict[str, str]:
     """Full module name → source text of all that a step of this module needs. Raises ``OSError`` and ``TypeError`` like ``info.source``."""
     if info.origin == "builtin":
         return dict(_closure(f"{BUILTIN_PACKAGE}.{info.name}"))
-    found = {f"{SHIPPED}.{info.name}": info.source()}
-    if info.path is not None:
+    if info.declared:
+        found = {f"{SHIPPED}.{info.name}": info.source()}
+    else:
+        found = {f"{SHIPPED}.{info.sent_as}": _FOREIGN.format(name=info.sent_as)}
+    if info.declared and info.path is not None:
         found.update(_siblings(info.path, {info.path}))
     for full, source in list(found.items()):
         for name in _needs(source, full):

@@ -9,6 +9,7 @@ import ast
 import functools
 import hashlib
 import marshal
+import re
 import threading
 import zlib
 from collections.abc import Iterator, Mapping
@@ -83,11 +84,22 @@ def pack_files(files: Mapping[str, Path]) -> Payload:
 
 def pack(sources: Mapping[str, bytes]) -> Payload:
     """Compress sources: comments and docstrings go, line numbers stay."""
-    lean = {name: strip(source.decode()) for name, source in sorted(sources.items())}
+    lean = _neighbours({name: strip(source.decode()) for name, source in sorted(sources.items())})
     loader = zlib.compress(lean[LOADER].encode(), 9)
     squeezer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS, 9)
     packed = squeezer.compress(marshal.dumps(lean, 2)) + squeezer.flush()
     return Payload(loader, packed, hashlib.sha256(packed).hexdigest())
+
+
+def _neighbours(sources: Mapping[str, str]) -> dict[str, str]:
+    """The same in an order in which each shares many words with the one before: the compressor sees back no further than 32 kB."""
+    words = {name: set(re.findall(r"\w{4,}", source)) for name, source in sources.items()}
+    order: list[str] = []
+    while len(order) < len(words):
+        last = words[order[-1]] if order else set()
+        left = [name for name in sorted(words) if name not in order]
+        order.append(max(left, key=lambda name: len(words[name] & last) / (len(words[name] | last) or 1)))
+    return {name: sources[name] for name in order}
 
 
 def strip(source: str) -> str:

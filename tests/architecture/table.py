@@ -19,13 +19,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "transport": {*GROUND, "ports", "keeping", "node.wire", "node"},
     # what people write
     "schema": {*GROUND, "node.declare", "node", "playbook.keywords"},
+    "bridge": {*GROUND, "keeping", "schema"},
     "vault": {*GROUND},
     "playbook": {*GROUND, "schema", "node.declare"},
     "inventory": {*GROUND, "config", "vault", "playbook.yaml", "playbook.places"},
     "templating": {*GROUND, "vault"},
     # what happens
     "plan": {*GROUND},
-    "engine": {*GROUND, "events", "ports", "inventory", "playbook", "schema", "templating", "plan", "node.wire"},
+    "engine": {*GROUND, "events", "ports", "inventory", "playbook", "schema", "bridge", "templating", "plan", "node.wire"},
     "verify": {*GROUND, "ports", "plan", "engine"},
     "doctor": {*GROUND, "ports"},
     "report": {"diagnostics", "values", "events", "plan"},
@@ -39,6 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "inventory",
         "playbook",
         "schema",
+        "bridge",
         "templating",
         "vault",
         "engine",
@@ -50,6 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 """Package → what of ours it may import: a whole package, or one module of it. ``cli`` may import all."""
 
 LIBRARIES: dict[str, set[str]] = {
+    "bridge": {"yaml"},
     "cli": {"click", "yaml"},
     "inventory": {"yaml"},
     "lab": {"yaml", "cryptography"},

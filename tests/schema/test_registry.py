@@ -81,7 +81,7 @@ def test_homes_bring_libraries_and_collections(tmp_path: Path) -> None:
     (tmp_path / "action_plugins").mkdir()
     (tmp_path / "action_plugins" / "act.py").write_text("")
     known.add_home(tmp_path)
-    assert known.has_action_plugin("act")
+    assert known.action_plugin("act") is not None
 
 
 @pytest.mark.parametrize(("written", "hint"), [("coppy", "copy"), ("ansible.builtin.comand", "command"), ("wrong.collection.copy", "copy")])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Structural = Callable[["HostWalk", Task, Inherited, Place, "str | None"], None]
 
-__all__ = ["ACTIONS", "Action", "Actions", "NodeCall", "Outcome", "Work"]
+__all__ = ["ACTIONS", "FOREIGN", "Action", "Actions", "NodeCall", "Outcome", "Work"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,9 @@ ACTIONS: Mapping[str, Action] = {
     "validate_argument_spec": Action("arguments:validate", free=True),
     "wait_for_connection": Action("reboot:wait_for_connection", alone=True),
 }
+
+FOREIGN = Action("foreign:foreign", free=True, background=True)
+"""What stands for every module that is not written in our way."""
 
 STRUCTURAL: Mapping[str, str] = {
     "include_tasks": "includes:include_tasks",

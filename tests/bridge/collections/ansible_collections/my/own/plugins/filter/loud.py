@@ -1,0 +1,3 @@
+class FilterModule:
+    def filters(self):
+        return {"loud": lambda value: value.upper() + "!"}

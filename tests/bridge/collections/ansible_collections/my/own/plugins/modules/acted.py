@@ -1,0 +1,1 @@
+from ansible.module_utils.basic import AnsibleModule

@@ -1,0 +1,1 @@
+raise ImportError("nobody may import the controller's side of an ansible-core")

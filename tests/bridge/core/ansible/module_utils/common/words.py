@@ -1,0 +1,2 @@
+def joined(words):
+    return ", ".join(sorted(words))
