@@ -30,6 +30,7 @@ def engine_options(choices: Choices, config: Config, extra_vars: Mapping[str, An
     return Options(
         mode=mode,
         command=command,
+        config_file=None if config.file is None else str(config.file),
         limit=limit(choices),
         tags=frozenset(_words(choices.tags) or config.run_tags or ("all",)),
         skip_tags=frozenset(_words(choices.skip_tags) or config.skip_tags),

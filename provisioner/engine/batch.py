@@ -49,7 +49,8 @@ class Batch:
         return self._jobs
 
     def __bool__(self) -> bool:
-        return bool(self._jobs)
+        """Whether anything is to be sent or settled; a task that runs its items one by one is no reason to wait between two of them."""
+        return bool(self._items)
 
     def before_assigning(self, name: str) -> None:
         """Raise ``NeedsFlush`` when a queued task will still set, or look at, a variable that is about to change."""

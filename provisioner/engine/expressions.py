@@ -13,7 +13,7 @@ from provisioner.templating.environment import DEFAULT_SYNTAX, Environment, Synt
 from provisioner.templating.lazy import is_shut
 from provisioner.templating.natural import OMIT
 from provisioner.templating.templar import Templar
-from provisioner.templating.variables import NeedsResult, Pending
+from provisioner.templating.variables import Layer, Level, NeedsResult, Pending
 from provisioner.templating.variables import Scope as Variables
 from provisioner.values import Unknown
 
@@ -122,6 +122,11 @@ class Scope:
     def text(self, text: str, file: str, syntax: Syntax = DEFAULT_SYNTAX) -> str | Unknown:
         """The text that a template file gives."""
         return self.templar.text(text, file, syntax=syntax)
+
+    def with_templates(self, templates: Mapping[str, str]) -> Scope:
+        """This scope with magic variables of ours that are computed when somebody asks for them."""
+        layer = Layer(Level.MAGIC, templates, "magic", trusted=True)
+        return Scope(self._expressions, self.variables.child(layer), self.paths)
 
     def plus(self, variables: Mapping[str, Any]) -> Scope:
         """This scope with variables on top of all others."""

@@ -33,7 +33,7 @@ def run_magic(run: Run) -> dict[str, Any]:
         "ansible_skip_tags": sorted(options.skip_tags),
         "ansible_inventory_sources": list(run.inventory.sources),
         "ansible_playbook_python": sys.executable,
-        "ansible_config_file": None,
+        "ansible_config_file": options.config_file,
         **({"ansible_limit": options.limit} if options.limit else {}),
     }
 

@@ -23,6 +23,7 @@ def _threads(workers: int) -> Executor:
 class Options:
     """Settings of one run; connection values are defaults that keywords and ``ansible_*`` variables override.
 
+    config_file     the settings file that was read, for ``ansible_config_file``
     forks           how many hosts work at the same time
     executor        makes the pool that hosts run in from a number of workers, which must share this process's memory
     task_timeout    seconds a step may take when the task does not say; None for no limit
@@ -40,6 +41,7 @@ class Options:
 
     mode: Mode = "apply"
     command: str = ""
+    config_file: str | None = None
     limit: str | None = None
     tags: frozenset[str] = frozenset({"all"})
     skip_tags: frozenset[str] = frozenset()

@@ -232,6 +232,11 @@ class TaskLife:
         walk = self.walk
         try:
             item.delegated_to = walk.delegate_of(item)
+            if item.delegated_to is not None:
+                host = repr(item.delegated_to)
+                item.scope = item.scope.with_templates(
+                    {"ansible_delegated_vars": f"{{{{ {{{host}: hostvars[{host}] | default({{}})}} }}}}"}
+                )
             if item.delegated_to is not None and _bool(item.scope, self.inherited.directives.delegate_facts, "delegate_facts"):
                 item.facts_of = walk.run.host(item.delegated_to)
             item.settings = step_settings(self.task, self.inherited, item.scope, walk.expressions, walk.run.options)

@@ -326,3 +326,17 @@ def test_pattern_that_cannot_be_rendered(one: Project) -> None:
     one.write("site.yml", "- {hosts: '{{ nowhere }}', tasks: []}\n")
     with pytest.raises(InputError):
         one.run()
+
+
+def test_variables_of_the_host_a_task_is_delegated_to(three: Project) -> None:
+    three.inventory.add_host("h2", ["nodes"], {"size": 8})
+    ran = three.play(
+        """
+    - {name: say, debug: {msg: "{{ ansible_delegated_vars.h2.size }} {{ ansible_delegated_vars | length }}"}, delegate_to: h2}
+    - {name: say, debug: {msg: "{{ ansible_delegated_vars[item] | length > 0 }}"}, delegate_to: "{{ item }}", loop: [h3, elsewhere]}
+    - {name: say, debug: {msg: "{{ ansible_delegated_vars is defined }} {{ ansible_config_file }}"}}
+""",
+        limit="h1",
+        config_file="/etc/ansible/ansible.cfg",
+    )
+    assert said(ran) == ["8 1", "true", "false", "False /etc/ansible/ansible.cfg"]
