@@ -10,6 +10,7 @@ from provisioner.diagnostics import Span
 from provisioner.errors import InputError
 from provisioner.node.declare import Module
 from provisioner.playbook.arguments import COMMANDS, ArgumentTextError, action_and_rest, has_template, parse
+from provisioner.playbook.groups import PREFIX, ActionGroups
 from provisioner.playbook.normalization import Reporter
 from provisioner.playbook.scope import LoadContext, Scope
 from provisioner.schema.conversion import kind_of, shown
@@ -58,6 +59,7 @@ class ActionReader:
     def __init__(self, context: LoadContext) -> None:
         self._context = context
         self._declared: dict[str, Module | None] = {}
+        self.groups = ActionGroups(lambda: context.registry.collections)
 
     def find(self, name: str, scope: Scope) -> ModuleInfo | None:
         """The module a name means here."""
@@ -70,6 +72,24 @@ class ActionReader:
     def canonical(self, name: str) -> str:
         """The name that ``Task.action`` has: ours where we have the module, else as written without ``ansible.builtin.``."""
         return self._canonical(name, self._context.registry.find(name))
+
+    def defaults(self, written: Any, report: Reporter) -> Any:
+        """``module_defaults`` by the names that ``Task.action`` has; groups become their modules, whose own defaults win."""
+        if not isinstance(written, dict):
+            return written
+        found: dict[str, Any] = {}
+        for key, value in sorted(written.items(), key=lambda item: not str(item[0]).startswith(PREFIX)):
+            name = str(key)
+            members = self.groups.members(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else (name,)
+            if members is None:
+                why = "collections declare groups under action_groups in meta/runtime.yml"
+                help_ = "install its collection, or correct the name: group/NAMESPACE.COLLECTION.GROUP"
+                report.error(f"there is no {name}", report.at("module_defaults"), why=why, help=help_, code="defaults-group")
+                continue
+            for module in map(self.canonical, members):
+                known = found.get(module)
+                found[module] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value
+        return found
 
     def _canonical(self, name: str, info: ModuleInfo | None) -> str:
         if info is not None:

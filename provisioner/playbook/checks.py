@@ -179,7 +179,7 @@ def _with_defaults(task: Task, action: Action, scope: Scope) -> tuple[Mapping[st
     merged: dict[str, Any] = {}
     vague = False
     for defaults in scope.defaults:
-        if not isinstance(defaults, dict) or any(str(key).startswith("group/") or has_template(key) for key in defaults):
+        if not isinstance(defaults, dict) or any(has_template(key) for key in defaults):
             vague = True
             continue
         found = defaults.get(action.name)

@@ -221,8 +221,8 @@ _ADDING = {"when", "tags", "environment", "module_defaults", "collections"}
 NOTHING = Directives()
 
 
-def directives(data: Mapping[str, Any], report: Reporter, *, canonical: Callable[[str], str] | None = None) -> Directives:
-    """The shared keywords of a play, role entry, block or task."""
+def directives(data: Mapping[str, Any], report: Reporter, *, defaults: Callable[[Any, Reporter], Any] | None = None) -> Directives:
+    """The shared keywords of a play, role entry, block or task; ``defaults`` reads an entry of ``module_defaults``."""
     values: dict[str, Any] = {}
     for key, value in data.items():
         if key in SHARED and value is not None:
@@ -235,16 +235,9 @@ def directives(data: Mapping[str, Any], report: Reporter, *, canonical: Callable
                     values[key] = checked
     if not values:
         return NOTHING
-    if canonical is not None and "module_defaults" in values:
-        values["module_defaults"] = tuple(_renamed(item, canonical) for item in values["module_defaults"])
+    if defaults is not None and "module_defaults" in values:
+        values["module_defaults"] = tuple(defaults(item, report) for item in values["module_defaults"])
     return Directives(**values)
-
-
-def _renamed(defaults: Any, canonical: Callable[[str], str]) -> Any:
-    """Module names of ``module_defaults`` in the form ``Task.action`` has; groups (``group/NAME``) stay."""
-    if not isinstance(defaults, dict):
-        return defaults
-    return {key if str(key).startswith("group/") else canonical(str(key)): value for key, value in defaults.items()}
 
 
 def variables(value: Any, report: Reporter, key: str = "vars") -> dict[str, Any]:

@@ -164,7 +164,7 @@ class PlaybookReader:
         for key in data:
             if key not in PLAY and key != "user":
                 unknown(str(key), PLAY, report, "a play")
-        shared = directives(data, report, canonical=self._loader.actions.canonical)
+        shared = directives(data, report, defaults=self._loader.actions.defaults)
         shared = _laid_over(shared, around)
         scope = Scope(
             report.file,
@@ -234,7 +234,7 @@ class PlaybookReader:
         found = []
         for index, item in enumerate(data):
             inner = report.within("roles", index)
-            use = self._loader.roles.use(item, inner, canonical=True)
+            use = self._loader.roles.use(item, inner, defaults=True)
             if use is None:
                 continue
             if has_template(use.name):

@@ -273,12 +273,12 @@ class RoleLoader:
             report.error(f"dependencies must be a list, not {kind_of(entries)}", report.at(), code="role-meta")
             return
         for index, item in enumerate(entries):
-            use = self.use(item, report.within(index), canonical=True)
+            use = self.use(item, report.within(index), defaults=True)
             role = self.load(use, inner) if use is not None else None
             if role is not None:
                 yield role
 
-    def use(self, item: Any, report: Reporter, *, canonical: bool = False) -> Use | None:
+    def use(self, item: Any, report: Reporter, *, defaults: bool = False) -> Use | None:
         """An entry of ``roles:`` or of a role's dependencies; keys that are no keywords are parameters of the role."""
         if isinstance(item, str):
             return Use(self._short(item), report.at(), public=not self._context.private_role_vars)
@@ -287,7 +287,7 @@ class RoleLoader:
             help_ = "write its name, or a mapping with 'role: NAME'"
             report.error("not a role", report.at(), help=help_, code="role")
             return None
-        shared = directives(item, report, canonical=self._tasks.actions.canonical if canonical else None)
+        shared = directives(item, report, defaults=self._tasks.actions.defaults if defaults else None)
         reserved = {*ROLE, "role", "name", "src", "scm", "version"}
         params = {key: value for key, value in item.items() if key not in reserved}
         return Use(self._short(name), report.at(), params, shared, public=not self._context.private_role_vars)

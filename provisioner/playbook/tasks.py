@@ -86,7 +86,7 @@ class TaskReader:
         unknown_block_keys(data, report)
         if "block" not in data and (data.get("rescue") or data.get("always")):
             report.error("rescue and always need a block", report.at(), help="add 'block:' with the tasks to watch", code="block")
-        shared = directives(data, report, canonical=self.actions.canonical)
+        shared = directives(data, report, defaults=self.actions.defaults)
         notify = keyword_value(keywords.KEYWORDS["notify"], data.get("notify"), report) or ()
         inner = scope.inside(
             shared.vars,
@@ -223,7 +223,7 @@ class TaskReader:
         report.error(f"{action.written} cannot be a handler", report.at(action.key), help=help_, code="handler")
 
     def _assembled(self, data: dict[Any, Any], action: Action, report: Reporter, scope: Scope) -> Task:
-        shared = directives(data, report, canonical=self.actions.canonical)
+        shared = directives(data, report, defaults=self.actions.defaults)
         if action.local and shared.delegate_to is None:
             shared = replace(shared, delegate_to="localhost")
         own: dict[str, Any] = {}

@@ -340,3 +340,24 @@ def test_variables_of_the_host_a_task_is_delegated_to(three: Project) -> None:
         config_file="/etc/ansible/ansible.cfg",
     )
     assert said(ran) == ["8 1", "true", "false", "False /etc/ansible/ansible.cfg"]
+
+
+def test_defaults_of_groups_of_modules(one: Project) -> None:
+    one.write(
+        "collections/ansible_collections/ns/coll/meta/runtime.yml",
+        """
+action_groups:
+  talk: [say, {metadata: {extend_group: [more, other.coll.gone]}}]
+  more: [ansible.builtin.debug, {metadata: {extend_group: talk}}]
+""",
+    )
+    ran = one.play(
+        """
+    - {name: say, debug: }
+    - {name: say, debug: , module_defaults: {group/ns.coll.more: {msg: inner}}}
+    - {name: say, debug: , module_defaults: [{debug: {msg: own}, group/ns.coll.talk: {msg: of the group}}]}
+    - {name: say, debug: {msg: given}}
+""",
+        head="  module_defaults: {group/ns.coll.talk: {msg: outer}}\n",
+    )
+    assert said(ran) == ["outer", "inner", "own", "given"]

@@ -79,7 +79,11 @@ TASKS: list[tuple[str, list[str]]] = [
     ("- file: {pth: /x, path: y}\n  ignore_errors: true", ["3: warning: file: unsupported option 'pth'"]),
     ("- block: [file: {}]\n  rescue: [command: x]", ["3: warning: file: missing required arguments: path"]),
     ("- block: [file: {}]\n  module_defaults: {file: {path: /x}}", []),
-    ("- block: [file: {}]\n  module_defaults: {group/x: {path: /x}}", []),
+    (
+        "- block: [file: {path: /x}]\n  module_defaults: {group/a.b.x: {path: /x}}",
+        ["4: there is no group/a.b.x"],
+    ),
+    ("- block: [file: {path: /x}]\n  module_defaults: {group/aws: {region: x}}", []),
     ("- command: a\n  command: b", ["4: warning: key 'command' is given twice: first in line 3, again in line 4"]),
 ]  # fmt: skip
 
