@@ -6,6 +6,7 @@
     ├── HostFailed            2   a step failed
     ├── HostUnreachable       4   no connection, or it was lost
     │   ├── WrongPassword     4   the password for becoming another user was refused
+    │   ├── MayNotBecome      4   the login may not become the user that was to be
     │   └── InterpreterMissing 4  there is no such Python on the node; a step that asked for it fails
     ├── Refused               3   the plan is stale, or reality moved
     │   └── PlanMismatch      3   the apply did something else than was planned
@@ -70,6 +71,10 @@ class HostUnreachable(ProvisionError):
 
 class WrongPassword(HostUnreachable):
     """A host refused the password for becoming another user; trying it on more hosts would only lock accounts."""
+
+
+class MayNotBecome(HostUnreachable):
+    """A host does not let the login become the user that was to be, or only with a password that was not given."""
 
 
 class InterpreterMissing(HostUnreachable):

@@ -1,14 +1,18 @@
-"""Which hosts' agents have to run as root: found before the first connection, since an agent's account cannot be changed later."""
+"""Which hosts' agents have to run as root: found before the first connection, since an agent's account cannot be changed later.
+
+One agent that runs as root serves all accounts of a host. Where a login may become others but not root, each account has an agent.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from provisioner.engine.settings import BecomeSettings
-from provisioner.engine.targets import elevated, may_become
+from provisioner.engine.targets import directly, elevated, may_become
 from provisioner.errors import ProvisionError
 from provisioner.playbook.model import Block, Entry, Play, RoleSource, Task
 from provisioner.playbook.roles import Sources
@@ -28,9 +32,13 @@ class Elevations:
     def __init__(self) -> None:
         self._known: dict[tuple[Target, str], Target] = {}
         self._lock = threading.Lock()
+        self.rootless: set[Target] = set()
+        """Targets, without ``become``, on which root cannot be had."""
 
     def of(self, target: Target, become: BecomeSettings, wanted: bool) -> Target:
         """The target as it is started."""
+        if target in self.rootless:
+            return directly(target, become)
         if not wanted:
             return target
         with self._lock:
@@ -39,6 +47,14 @@ class Elevations:
             if known is None:
                 known = self._known[key] = elevated(target, become, wanted)
             return known
+
+    def do_without_root(self, refused: Target, become: BecomeSettings) -> bool:
+        """Root was refused on a target: whether a step that wants to be somebody else can do without; from here on all there do."""
+        is_wanted = become.wanted and become.user == "root"
+        if is_wanted or refused.become is None or refused.become.user != "root":
+            return False
+        self.rootless.add(replace(refused, become=None))
+        return True
 
 
 def hosts_that_become(run: Run) -> Mapping[str, bool]:

@@ -11,7 +11,6 @@ from provisioner.errors import HostUnreachable, ProvisionError
 from provisioner.ports import Reply
 
 if TYPE_CHECKING:
-    from provisioner.engine.agents import SharedAgent
     from provisioner.engine.jobs import Item
     from provisioner.engine.walk import HostWalk
 
@@ -49,7 +48,7 @@ def _begun(replies: list[Reply]) -> Outcome:
 
 def _awaited(walk: HostWalk, item: Item, call: NodeCall) -> Outcome:
     """Start the job and look after it until it has ended. Its node may be out of reach meanwhile."""
-    begun = walk.batch.ask(item, [call], _agent(walk, item))[0]
+    begun = walk.batch.ask(item, [call], walk.agent(item))[0]
     if begun.result.get("failed"):
         return Outcome.of(begun)
     assert call.background is not None, "that is what makes it a job"
@@ -60,7 +59,7 @@ def _awaited(walk: HostWalk, item: Item, call: NodeCall) -> Outcome:
         pause *= GROWTH
         over = time.monotonic() - started > call.background.limit + GRACE
         try:
-            told = walk.batch.ask(item, [NodeCall("async_status", job)], _agent(walk, item))
+            told = walk.batch.ask(item, [NodeCall("async_status", job)], walk.agent(item))
         except HostUnreachable:
             if over:
                 raise
@@ -71,7 +70,7 @@ def _awaited(walk: HostWalk, item: Item, call: NodeCall) -> Outcome:
             return Outcome.failure(f"the job is not over after its {call.background.limit:g} s", **job)
         seconds = time.monotonic() - started
         walk.run.notes.progress(walk.host.name, f"{item.job.label}: since {seconds:.0f} s of {call.background.limit:g} s in the background")
-    walk.batch.ask(item, [NodeCall("async_status", {**job, "mode": "cleanup"})], _agent(walk, item))
+    walk.batch.ask(item, [NodeCall("async_status", {**job, "mode": "cleanup"})], walk.agent(item))
     item.replies = [unpacked(told[0])]
     outcome = item.concluded()
     outcome.seconds = time.monotonic() - started
@@ -82,7 +81,3 @@ def unpacked(reply: Reply) -> Reply:
     """What ``async_status`` answers of a job that is over, as the reply of the step that the job was."""
     own = reply.result.pop(OWN, {})
     return replace(reply, changes=[*reply.changes, *own.get("changes", ())], diffs=own.get("diffs", []), tainted=own.get("tainted"))
-
-
-def _agent(walk: HostWalk, item: Item) -> SharedAgent:
-    return walk.agent(walk.target(item))

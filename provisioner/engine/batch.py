@@ -18,7 +18,7 @@ from provisioner.engine.outcome import NodeCall, Outcome, Verdict
 from provisioner.engine.signals import NeedsFlush
 from provisioner.engine.verdict import delay, judge
 from provisioner.errors import HostUnreachable, InterpreterMissing
-from provisioner.ports import Reply, Step
+from provisioner.ports import Reply, Step, Target
 
 if TYPE_CHECKING:
     from provisioner.engine.agents import SharedAgent
@@ -39,9 +39,8 @@ class Batch:
         self._failure: Exception | None = None
         self._flushing = False
         self._waiting = 0
-        self.connect: Callable[[], SharedAgent] | None = None
-        """Gives the agent the queued steps are for."""
-        self.agent_key: object = None
+        self.target: Target | None = None
+        """Whose agent the queued steps are for."""
 
     @property
     def jobs(self) -> Iterable[Job]:
@@ -57,18 +56,17 @@ class Batch:
         if any(job.task.register == name or mentions(job.late, (name,)) for job in self._jobs):
             raise NeedsFlush
 
-    def add(self, job: Job, agent_key: object = None, connect: Callable[[], SharedAgent] | None = None) -> None:
+    def add(self, job: Job, target: Target | None = None) -> None:
         """Queue a prepared task; it is settled at once when nothing is to be waited for."""
         self._jobs.append(job)
-        self.extend(job, job.items, agent_key, connect)
+        self.extend(job, job.items, target)
 
-    def extend(self, job: Job, items: list[Item], agent_key: object = None, connect: Callable[[], SharedAgent] | None = None) -> None:
+    def extend(self, job: Job, items: list[Item], target: Target | None = None) -> None:
         """Queue items of a task, perhaps more of one that is queued already."""
         for item in items:
             self._items.append(item)
             self._waiting += len(item.calls)
-        if connect is not None:
-            self.connect, self.agent_key = connect, agent_key
+        self.target = target or self.target
         if not items and not job.open:
             self._finish(job)
             return
@@ -127,7 +125,7 @@ class Batch:
             environment=settings.environment,
             timeout=settings.timeout,
             diff=settings.diff,
-            maybe=item.maybe,
+            maybe=item.maybe or self._walk.unseen(agent),
             quiet=settings.quiet,
             trial=settings.trial,
             real=settings.real,
@@ -158,9 +156,11 @@ class Batch:
         """One round trip: all steps that are queued, until the first that fails."""
         walk = self._walk
         try:
-            assert self.connect is not None, "steps are queued with the way to their agent"
-            agent = self.connect()
-            steps = [step for item in self._items if item.outcome is None for step in self._steps(item, agent)]
+            waiting = [item for item in self._items if item.outcome is None]
+            agent = walk.agent(waiting[0])
+            if walk.run.elevations.rootless:
+                waiting = list(itertools.takewhile(lambda item: walk.target(item) == agent.target, waiting))
+            steps = [step for item in waiting for step in self._steps(item, agent)]
             walk.handlers.write_journal()
             ran = agent.run(steps, self._on_reply, contents=walk.run.contents.readers, on_progress=self._on_progress)
             walk.handlers.write_journal()
@@ -210,8 +210,7 @@ class Batch:
             item.replies.clear()
             item.steps.clear()
             try:
-                assert self.connect is not None, "a step was sent before"
-                agent = self.connect()
+                agent = walk.agent(item)
                 steps = self._steps(item, agent)
                 agent.run(steps, lambda reply: self._by_step.pop(reply.id).replies.append(reply), contents=walk.run.contents.readers)
             except HostUnreachable as error:

@@ -145,7 +145,7 @@ class HostHandlers:
     def run(self, place: Place) -> None:
         """Run what is notified, in the order of definition, each once; what they notify in turn runs as well."""
         walk = self._walk
-        unconnected = bool(self._book.handlers) and walk.running_agent() is None
+        unconnected = bool(self._book.handlers) and not walk.running_agents()
         if unconnected or self._notices or walk.host.earlier or any(job.task.notify for job in walk.batch.jobs):
             walk.batch.flush()
         self._adopt()
@@ -190,12 +190,14 @@ class HostHandlers:
         """Note and strike off on the node what has come up since the last call; False while there is no agent to tell."""
         if not (self._to_note or self._to_strike):
             return True
-        agent = self._walk.running_agent()
-        if agent is None:
+        agents = self._walk.running_agents()
+        if not agents:
             return False
         add, done = list(self._to_note), list(self._to_strike)
         self._to_note, self._to_strike = {}, {}
-        agent.journal(add, done)
+        for agent in agents:
+            agent.journal(add, done)
+            add = []
         return True
 
     def settle_journal(self) -> None:

@@ -284,7 +284,7 @@ class PlayRun:
         targets = self._targets.setdefault(name, Targets(self.run.options))
         target = targets.of(name, scope, item.job.inherited.directives, delegated=host is not None)
         become = item.settings.become
-        return self.run.elevation(target, become, wanted=become.wanted or self.run.may_become(name))
+        return self.run.elevations.of(target, become, wanted=become.wanted or self.run.may_become(name))
 
     def delegate_scope(self, host: str) -> Scope:
         """The variables of another host, for reaching it."""

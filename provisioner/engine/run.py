@@ -45,7 +45,7 @@ from provisioner.events import (
 )
 from provisioner.playbook.loader import Loader
 from provisioner.playbook.model import Play, Playbook, Task
-from provisioner.ports import Connect, Target
+from provisioner.ports import Connect
 from provisioner.schema.registry import ModuleInfo
 from provisioner.templating import variables as table
 from provisioner.templating.environment import Environment
@@ -53,7 +53,6 @@ from provisioner.templating.variables import Layer, Level
 
 if TYPE_CHECKING:
     from provisioner.bridge.bridge import Bridge
-    from provisioner.engine.settings import BecomeSettings
     from provisioner.inventory.model import Inventory
 
 Expect = Callable[[StepFinished], None]
@@ -120,7 +119,7 @@ class Run:
         self._group_names: dict[str, tuple[int, list[str]]] = {}
         self._modules: dict[str, ModuleInfo] = {}
         self._named: dict[tuple[int, str], tuple[Task, Task]] = {}
-        self._elevations = Elevations()
+        self.elevations = Elevations()
         self._becoming: Mapping[str, bool] = {}
         self._ends = _Ends()
         self._executor: tuple[int, Executor] | None = None
@@ -356,10 +355,6 @@ class Run:
             # The original is kept with it, so that its id stays its own.
             known = self._named[key] = (replace(task, action=self.loader.actions.canonical(name), written=name), task)
         return known[0]
-
-    def elevation(self, target: Target, become: BecomeSettings, wanted: bool) -> Target:
-        """The target with the account that its agent runs as."""
-        return self._elevations.of(target, become, wanted)
 
     def may_become(self, host: str) -> bool:
         """Whether anything in the run may become another user on a host."""

@@ -121,8 +121,18 @@ def elevated(target: Target, settings: BecomeSettings, wanted: bool) -> Target:
         or (target.connection in ("local", "docker", "podman") and target.user is None and _is_root(target))
     ):
         return target
-    become = Become(settings.method, "root", settings.password, settings.flags, settings.exe)
-    return replace(target, become=become)
+    return replace(target, become=_become(settings, "root"))
+
+
+def directly(target: Target, settings: BecomeSettings) -> Target:
+    """The target with an agent that runs as the account itself that a step wants."""
+    if not settings.wanted or settings.user == target.user:
+        return target
+    return replace(target, become=_become(settings, settings.user))
+
+
+def _become(settings: BecomeSettings, user: str) -> Become:
+    return Become(settings.method, user, settings.password, settings.flags, settings.exe)
 
 
 def _is_root(target: Target) -> bool:

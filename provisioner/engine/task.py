@@ -54,14 +54,14 @@ class TaskLife:
             job = self._run_one_by_one()
         else:
             job = self._settled(self._prepare)
-            way = walk.way_to(job)
+            target = walk.way_to(job)
             running = any(item.outcome is None for item in job.items)
             if running or walk.batch:
                 # What is skipped behind queued tasks is registered after them: until then its name is on its way, too.
                 facts = running and task.action in BRINGS_FACTS and not any(item.facts_of for item in job.items)
                 job.expected = (task.register, facts)
                 walk.host.expect(*job.expected)
-            walk.batch.add(job, *way)
+            walk.batch.add(job, target)
             if self._flush_after():
                 walk.batch.flush()
         return job
@@ -316,7 +316,7 @@ class TaskLife:
 
     def _send(self, job: Job, item: Item) -> None:
         job.items.append(item)
-        self.walk.batch.extend(job, [item], *self.walk.way_to(job))
+        self.walk.batch.extend(job, [item], self.walk.way_to(job))
         self.walk.batch.flush()
 
     def _pause(self, job: Job) -> float:

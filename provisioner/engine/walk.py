@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from provisioner.engine.signals import HostEnds, RoleEnds, Stopped, TaskFailed
 from provisioner.engine.state import HostState, RolesSeen
 from provisioner.engine.task import BRINGS_FACTS, TaskLife
 from provisioner.engine.truth import as_bool
-from provisioner.errors import ProvisionError
+from provisioner.errors import MayNotBecome, ProvisionError
 from provisioner.playbook.model import Block, Entry, RoleSource, Task
 from provisioner.ports import Target
 from provisioner.templating.variables import NeedsResult
@@ -53,7 +53,7 @@ class HostWalk:
         """Whether ``clear_host_errors`` was met, which a block that failed asks after its ``always``."""
         self._rescuers = 0
         self._files_wait = False
-        self._targets: dict[str, Target] = {}
+        self._own: dict[Target, None] = {}
 
     # The path
 
@@ -281,29 +281,45 @@ class HostWalk:
         """Where an item's steps go."""
         return self.play.target(self, item, item.delegated_to)
 
-    def way_to(self, job: Job) -> tuple[object, Callable[[], SharedAgent] | None]:
-        """The key of the agent that a task's steps are for, and how to get it; sends the queue first when that is for another one."""
+    def way_to(self, job: Job) -> Target | None:
+        """The target that a task's steps are for, None without steps; sends the queue first when that is for another one."""
         item = next((item for item in reversed(job.items) if item.calls and item.outcome is None), None)
         if item is None:
-            return self.batch.agent_key, None
+            return None
         target = self.target(item)
-        if self.batch and self.batch.agent_key not in (None, target):
+        if self.batch and self.batch.target not in (None, target):
             self.batch.flush()
-        return target, lambda: self.agent(target)
+        return target
 
-    def agent(self, target: Target) -> SharedAgent:
+    def agent(self, item: Item) -> SharedAgent:
+        """The agent for an item's steps. Raises ``HostUnreachable``."""
+        target = self.target(item)
+        try:
+            return self._agent(target)
+        except MayNotBecome:
+            if not self.run.elevations.do_without_root(target, item.settings.become):
+                raise
+            return self._agent(self.target(item))
+
+    def _agent(self, target: Target) -> SharedAgent:
         """The agent of a target; what an earlier run left in its journal is remembered."""
         new = not self.run.agents.started(target)
         agent = self.run.agents.of(target)
-        self._targets[target.host] = target
-        if new and target.host == self.host.name:
-            self.handlers.remember(agent.info.pending)
+        if target.host == self.host.name:
+            self._own[target] = None
+            if new:
+                self.handlers.remember(agent.info.pending)
         return agent
 
-    def running_agent(self) -> SharedAgent | None:
-        """This host's agent, if one runs."""
-        target = self._targets.get(self.host.name)
-        return self.run.agents.of(target) if target is not None and self.run.agents.started(target) else None
+    def running_agents(self) -> list[SharedAgent]:
+        """This host's agents that run: one, or one for each account where root cannot be had."""
+        return [self.run.agents.of(target) for target in self._own if self.run.agents.started(target)]
+
+    def unseen(self, agent: SharedAgent) -> str | None:
+        """Why what an agent foresees is not certain: in a plan it knows nothing of what other agents of the host foresee."""
+        if not (self.run.options.planning and self.run.elevations.rootless) or self.running_agents() in ([], [agent]):
+            return None
+        return "steps before it run as another account, and this one does not see what they would change"
 
     @property
     def is_local(self) -> bool:

@@ -7,6 +7,8 @@ import json
 import os
 import time
 
+from .loader import private
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,15 +20,25 @@ def lock_path() -> str:
     """The file whose lock says that a run is going on."""
     if os.geteuid() == 0:
         return "/run/provision.lock"
-    folder = os.environ.get("XDG_RUNTIME_DIR") or os.path.expanduser("~/.cache")
-    return f"{folder}/provision.lock"
+    return f"{os.environ.get('XDG_RUNTIME_DIR') or _own_folder('.cache')}/provision.lock"
 
 
 def journal_path() -> str:
     """The file that holds the pending handlers."""
     if os.geteuid() == 0:
         return "/var/lib/provision/handlers.json"
-    return os.path.expanduser("~/.local/state/provision/handlers.json")
+    return f"{_own_folder('.local/state')}/provision/handlers.json"
+
+
+def _own_folder(name: str) -> str:
+    """A folder in the home of this account, or where a service account without one can keep something."""
+    home = os.path.expanduser("~")
+    if os.access(home, os.W_OK):
+        return f"{home}/{name}"
+    path = f"/var/tmp/provision-{os.geteuid()}"
+    if os.path.lexists(path) and not private(os.lstat(path), 0o40000):
+        raise PermissionError(1, "is not ours alone", path)
+    return path
 
 
 class Lock:

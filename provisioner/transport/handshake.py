@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from provisioner.errors import HostUnreachable, InterpreterMissing, WrongPassword
+from provisioner.errors import HostUnreachable, InterpreterMissing, MayNotBecome, WrongPassword
 from provisioner.ports import Executed, Target
 from provisioner.transport.bootstrap import INTERPRETERS, OLDEST, Start
 from provisioner.transport.streams import Feeder, Question, Stream, run_plainly
@@ -94,7 +94,7 @@ def _no_python(verdict: str, target: Target) -> HostUnreachable:
     install = "provision run INVENTORY -m raw -a 'apt-get install -y python3' -b"
     if verdict == "password":
         who = target.become.user if target.become else "root"
-        return HostUnreachable(f"su to {who} needs a password", help="give it with -K (--ask-become-pass) or in ansible_become_password")
+        return MayNotBecome(f"su to {who} needs a password", help="give it with -K (--ask-become-pass) or in ansible_become_password")
     if verdict.startswith("old"):
         _, version, path = (*verdict.split(" ", 2), "", "")[:3]
         return HostUnreachable(
@@ -124,7 +124,7 @@ def _not_started(feeder: Feeder, start: Start, target: Target, seen: bytes, aske
         )
     if target.become is not None and (start.argv[0] != "/bin/sh" or method == "su"):
         if NOT_ALLOWED.search(words):
-            return HostUnreachable(
+            return MayNotBecome(
                 f"{feeder.stream.login} may not become {user} with {method}",
                 why=said,
                 help=f"allow it in the node's {'doas.conf' if method == 'doas' else 'sudoers'}",
@@ -132,7 +132,7 @@ def _not_started(feeder: Feeder, start: Start, target: Target, seen: bytes, aske
         if asked and (PASSWORD_WRONG.search(words) or code == 1):
             return _wrong_password(target)
         if PASSWORD_NEEDED.search(words):
-            return HostUnreachable(
+            return MayNotBecome(
                 f"{method} needs a password to become {user}",
                 why=said,
                 help="give it with -K (--ask-become-pass) or in ansible_become_password, or allow it without one (NOPASSWD in sudoers)",

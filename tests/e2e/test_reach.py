@@ -185,3 +185,56 @@ def test_the_same_trouble_on_many_hosts_is_told_once(fleet: Fleet) -> None:
     assert done.code == 4
     assert "gpu[01-12]" in done.out, done.all
     assert done.out.split("\nUNREACHABLE\n")[1].count("127.0.0.1 port 1") == 1
+
+
+def test_a_user_who_may_become_another_but_not_root(fleet: Fleet, asked: str, w: str) -> None:
+    """Each account has an agent of its own then; one that has no home keeps what it has to keep elsewhere."""
+    app = f"app{asked[1:]}"
+    fleet.on(
+        0,
+        f"useradd -r -d /nonexistent -s /usr/sbin/nologin {app}; mkdir -m 777 {w}; "
+        f"echo '{asked} ALL=({app}) NOPASSWD: ALL' > /etc/sudoers.d/{asked}",
+    )
+    inventory = fleet.inventory_of({"node": {"node": 0, "ansible_user": asked, "app": app}})
+    play = fleet.write(
+        "site.yml",
+        f"""
+- hosts: all
+  gather_facts: false
+  tasks:
+    - name: mine
+      copy: {{dest: {w}/mine, content: x}}
+    - name: conf
+      copy: {{dest: {w}/conf, content: x}}
+      become: true
+      become_user: "{{{{ app }}}}"
+      notify: restart
+    - name: each
+      file: {{path: "{w}/by-{{{{ item }}}}", state: directory}}
+      become: true
+      become_user: "{{{{ item }}}}"
+      loop: ["{{{{ app }}}}", {asked}]
+    - name: breaks
+      command: "{{{{ 'true' if quick | default(false) | bool else 'false' }}}}"
+  handlers:
+    - name: restart
+      command: touch {w}/restarted
+      become: true
+      become_user: "{{{{ app }}}}"
+""",
+    )
+    plan = fleet("plan", play, "-e", "quick=true", inventory=inventory)
+    assert plan.code == 0, plan.all
+    assert "steps before it run as another account" in plan.out
+    assert fleet("apply", play, inventory=inventory).code == 2
+    done = fleet("apply", play, "-e", "quick=true", "--format", "json", inventory=inventory)
+    assert done.code == 0, done.all
+    assert done.step("restart")["status"] == "changed"
+    owners = fleet.on(0, f"stat -c '%n %U' {w}/*").replace(f"{w}/", "").splitlines()
+    assert owners == [f"by-{app} {app}", f"by-{asked} {asked}", f"conf {app}", f"mine {asked}", f"restarted {app}"]
+    again = fleet("apply", play, "-e", "quick=true", "--format", "json", inventory=inventory)
+    assert again.document["hosts"]["node"]["changed"] == 1, again.all
+
+    refused = fleet("apply", play, "-e", "quick=true app=root", inventory=inventory)
+    assert refused.code == 4, refused.all
+    assert "sudo needs a password to become root" in refused.out, refused.all

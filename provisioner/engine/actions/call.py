@@ -84,7 +84,7 @@ class Call:
     @property
     def agent(self) -> SharedAgent:
         """The agent there; only for actions that run alone."""
-        return self.walk.agent(self.target)
+        return self.walk.agent(self.item)
 
     def ask(self, calls: Sequence[NodeCall], on_data: Callable[[int, bytes, bool], None] | None = None) -> list[Reply]:
         """Run module calls on the node now; only for actions that run alone. Raises ``HostUnreachable``."""
