@@ -41,6 +41,7 @@ class Config:
     )
     library: tuple[str, ...] = _option("pathspec", (), "defaults.library", "LIBRARY")
     module_utils: tuple[str, ...] = _option("pathspec", (), "defaults.module_utils", "MODULE_UTILS")
+    plugin_filters_cfg: str | None = _option("path", None, "defaults.plugin_filters_cfg", "")
     ansible_path: str | None = _option("path", None, "defaults.ansible_path", "PATH")
     filter_plugins: tuple[str, ...] = _option("pathspec", (), "defaults.filter_plugins", "FILTER_PLUGINS")
     test_plugins: tuple[str, ...] = _option("pathspec", (), "defaults.test_plugins", "TEST_PLUGINS")

@@ -116,11 +116,17 @@ class ActionReader:
     def exists_elsewhere(self, name: str) -> bool:
         """Whether the name is that of a module of Ansible or, as far as one can tell, of a collection."""
         stripped = self._canonical(name, None)
+        if self._context.registry.rejection(name):
+            return True
         return stripped.count(".") >= 2 or is_known(stripped) or self._context.registry.action_plugin(stripped) is not None
 
     def unsupported(self, name: str, data: Mapping[str, Any], report: Reporter, scope: Scope) -> bool:
         """Report a module we do not have; True when it exists elsewhere, so that the task may stay and fail when it is reached."""
         place = report.at(name) if name in data else report.at()
+        rejection = self._context.registry.rejection(name)
+        if rejection:
+            report.error(f"module {name!r} may not be used", place, why=rejection, help="take it off that list", code="rejected-module")
+            return False
         if not self.exists_elsewhere(name):
             help_ = self._context.registry.nearest(name)
             report.error(f"unknown module {name!r}", place, help=help_, code="unknown-module")

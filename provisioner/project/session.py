@@ -23,6 +23,7 @@ from provisioner.inventory import Options as InventoryOptions
 from provisioner.inventory import load as load_inventory
 from provisioner.playbook.loader import Loader
 from provisioner.playbook.model import Playbook
+from provisioner.playbook.rejects import rejected_modules
 from provisioner.playbook.scope import LoadContext
 from provisioner.ports import Connect
 from provisioner.project import preflight
@@ -181,10 +182,15 @@ def _ignore(_event: Event) -> None:
     """Nobody listens."""
 
 
+FILTERS = "/etc/ansible/plugin_filters.yml"
+
+
 def _bridge(config: Config) -> Bridge:
     """The bridge to modules of Ansible's kind, over the ansible-core that is installed or named."""
     core = find_core(config.ansible_path)
     registry = Registry([*map(Path, config.library), *LIBRARIES])
+    filters = Path(config.plugin_filters_cfg or FILTERS)
+    registry.reject(rejected_modules(filters), f"it is rejected by {filters}")
     bridge = Bridge(core, registry, (*map(Path, config.module_utils), *MODULE_UTILS))
     registry.use_core(core.modules if core else None, lambda collection: bridge.routing.redirects(collection, "modules"))
     return bridge

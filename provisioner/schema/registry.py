@@ -88,6 +88,7 @@ class Registry:
         self._core: Path | None = None
         self._moved: Callable[[str], Mapping[str, str]] = lambda collection: {}
         self._found: dict[tuple[str, tuple[str, ...]], ModuleInfo | None] = {}
+        self._rejected: Mapping[str, str] = {}
         for folder in libraries:
             self.add_library(folder)
 
@@ -105,6 +106,15 @@ class Registry:
         """What nobody else has is looked for in ansible-core's ``modules``; ``moved``: collection → where names of it have gone."""
         self._core, self._moved = modules, moved
         self._found.clear()
+
+    def reject(self, names: Iterable[str], because: str) -> None:
+        """Find none of these modules from now on, whoever has them."""
+        self._rejected = {**self._rejected, **dict.fromkeys(map(_plain, names), because)}
+        self._found.clear()
+
+    def rejection(self, name: str) -> str:
+        """Why a module is not to be used, or an empty text."""
+        return self._rejected.get(_plain(name), "")
 
     def add_library(self, folder: Path) -> None:
         """Search one more ``library/`` folder, of a playbook or a role; folders that do not exist are passed over."""
@@ -137,7 +147,7 @@ class Registry:
         """The module of this name, short or full; ``collections`` are searched for short names (the ``collections:`` keyword)."""
         key = (name, tuple(collections))
         if key not in self._found:
-            self._found[key] = self._find(name, key[1])
+            self._found[key] = None if self.rejection(name) else self._find(name, key[1])
         return self._found[key]
 
     @staticmethod
@@ -221,6 +231,11 @@ class Registry:
                 if path.is_file() and path.suffix not in _NO_MODULES:
                     return ModuleInfo(name, "collection", path, _is_declared(path), collection)
         return None
+
+
+def _plain(name: str) -> str:
+    """A module's name without Ansible's own collection."""
+    return next((name.removeprefix(f"{prefix}.") for prefix in BUILTIN_COLLECTIONS if name.startswith(f"{prefix}.")), name)
 
 
 def _own(name: str) -> ModuleInfo | None:
