@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from provisioner import __version__
-from provisioner.cli.output import stderr, stdout, write_document, write_plan
+from provisioner.cli.output import check_writable, stderr, stdout, write_document, write_plan
 from provisioner.cli.process import process
 from provisioner.cli.retry import retry_command
 from provisioner.cli.stage import Stage
@@ -76,6 +76,8 @@ def apply(stage: Stage, named: Sequence[str]) -> int:
 
 def plan(stage: Stage, named: Sequence[str], form: str, *, detailed: bool, out: Path | None = None) -> int:
     """Plan playbooks, show the plan, save it when asked; the exit code."""
+    if out is not None:
+        check_writable(out, "the plan")
     options = stage.options("plan", "plan")
     playbooks = stage.load(named, options)
     outcome = execute(stage.session.run(playbooks, options), Quiet())

@@ -11,6 +11,8 @@ from provisioner.diagnostics import did_you_mean
 from provisioner.errors import ProvisionError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from provisioner.templating.variables import Definition, Scope
 
 
@@ -33,7 +35,7 @@ def command(choices: Choices, inventory: str, host: str, variable: str, playbook
     if stage.session.inventory.host(host) is None:
         raise UsageError(f"the inventory has no host {host!r}", help=did_you_mean(host, stage.session.inventory.hosts))
     scope = static_scope(stage.session.inventory, host, stage.load_for_reading(playbooks), stage.session.extra_vars)
-    definitions = list(reversed(scope.explain(variable)))
+    definitions = _distinct(reversed(scope.explain(variable)))
     if not definitions:
         names = sorted(name for name in scope.names() if name not in ("groups", "group_names"))
         raise UsageError(f"nothing defines {variable!r} for {host}", help=did_you_mean(variable, names))
@@ -43,6 +45,11 @@ def command(choices: Choices, inventory: str, host: str, variable: str, playbook
     else:
         _write_text(host, variable, value, definitions, scope)
     return 0
+
+
+def _distinct(definitions: Iterable[Definition]) -> list[Definition]:
+    """Each place once: a role that several others depend on brings its defaults with each of them."""
+    return list({(each.level.rank, each.origin, each.span): each for each in reversed(list(definitions))}.values())[::-1]
 
 
 def _rendered(templar: Any, variable: str) -> Any:

@@ -60,8 +60,17 @@ def _write_document(code: int, problems: list[Diagnostic]) -> None:
 
 
 def show(diagnostics: Iterable[Diagnostic]) -> None:
-    """Write diagnostics to stderr with their source lines: warnings first, so that the errors stand last."""
-    ordered = sorted(diagnostics, key=lambda item: item.severity == "error")
+    """Write diagnostics to stderr with their source lines: warnings first, so that the errors stand last; each file from top to bottom."""
+    given = list(diagnostics)
+    files: dict[str, int] = {}
+    for item in given:
+        files.setdefault(item.span.file if item.span else "", len(files))
+
+    def place(item: Diagnostic) -> tuple[bool, int, int, int]:
+        where = (files[item.span.file], item.span.line, item.span.column) if item.span else (files[""], 0, 0)
+        return (item.severity == "error", *where)
+
+    ordered = sorted(given, key=place)
     colored = use_color(sys.stderr)
     for item in ordered[:SHOWN_AT_MOST]:
         _write(paint(process.secrets.mask(item.render()), item.severity) if colored else item.render())

@@ -39,7 +39,7 @@ def up(count: int, name: str, suite: str | None, backend: str, gpus: str | None)
     _say(f"next: provision apply {made.inventory}   or   provision lab ssh {made.nodes[0].name}")
 
 
-@lab.command()
+@lab.command(short_help="Remove labs and everything they made on this machine.")
 @click.argument("names", nargs=-1, metavar="[NAME…]")
 @click.option("--all", "everything", is_flag=True, help="Every lab of this machine.")
 @click.option("--purge", is_flag=True, help="Also delete the cached images.")
@@ -88,7 +88,10 @@ def list_(form: str) -> None:
             click.echo(f"  {node.name:<12} {node.address:<15} {'running' if alive[node.name] else 'not running'}")
 
 
-@lab.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@lab.command(
+    short_help="Open a shell on a node, or run a command there.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
 @click.argument("node")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option("--name", help="The lab, where it cannot be told from the node's name.")

@@ -19,8 +19,7 @@ def command(choices: Choices, inventories: tuple[str, ...], strict: bool, playbo
 
     Roles and files of tasks can be named, too, and FOLDERs, of which all playbooks, roles and variables are looked at.
 
-    \b
-    Unknown modules, options, keywords, handlers, hosts and files, syntax of YAML and templates, modes without a leading zero,
+    Found are unknown modules, options, keywords, handlers, hosts and files, syntax of YAML and templates, modes without a leading zero,
     duplicate keys, and what is legal but likely a mistake. Ends with 1 when there is an error.
     """
     from provisioner.cli import failures

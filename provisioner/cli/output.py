@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from provisioner.cli.process import process, use_color
+from provisioner.errors import UsageError
 from provisioner.report.text import Paper
 
 
@@ -23,6 +26,15 @@ def stderr() -> Paper:
 
 def _width() -> int:
     return min(shutil.get_terminal_size((100, 24)).columns, 160)
+
+
+def check_writable(path: Path, what: str) -> None:
+    """Raise ``UsageError`` where a file that is only written after the run could not be: found out before, not after half an hour."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise UsageError(f"cannot write {what} to {path}: there is no folder {folder}", help=f"make it first: mkdir -p {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise UsageError(f"cannot write {what} to {path}: permission denied", help="name a file that you may write")
 
 
 def write_document(document: Mapping[str, Any]) -> None:

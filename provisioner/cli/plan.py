@@ -11,7 +11,7 @@ from provisioner.cli.options import PLAYING, Choices, form, shared
 
 @click.command("plan")
 @shared(*PLAYING, form("text", "md", "json", "html"))
-@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Save the plan for apply.")
+@click.option("-o", "--out", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Save the plan for apply.")
 @click.option("--detailed-exitcode", "detailed", is_flag=True, help="End with 0 nothing to do, 2 changes, 1 error, 4 unreachable.")
 @click.argument("inventory", required=False)
 @click.argument("playbooks", nargs=-1, metavar="[PLAYBOOK]...")

@@ -23,6 +23,7 @@ _PASSWORDS = VARIABLES[1:]
 _FILES = click.argument("paths", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path))
 _ENCRYPT_ID = click.option("--encrypt-vault-id", metavar="ID", help="Which of several passwords to encrypt with.")
 _OUTPUT = click.option("--output", metavar="FILE", help="Write there instead of in place; - is standard output.")
+_LINES_OUTPUT = click.option("--output", metavar="FILE", help="Write there instead of to standard output.")
 
 
 @click.group("vault")
@@ -183,7 +184,7 @@ def _new_password(vault_id: str | None, password_file: str | None) -> Password:
 @click.option("-p", "--prompt", is_flag=True, help="Ask for a text.")
 @click.option("--show-input", is_flag=True, help="Show the text while it is typed.")
 @click.option("--stdin-name", metavar="NAME", help="Name of the variable for the text from standard input.")
-@_OUTPUT
+@_LINES_OUTPUT
 def encrypt_string(
     choices: Choices,
     texts: tuple[str, ...],

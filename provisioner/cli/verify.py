@@ -28,7 +28,7 @@ def command(choices: Choices, inventory: str | None, playbooks: tuple[str, ...],
     """
     from provisioner.cli.connections import Remembering
     from provisioner.cli.execution import INTERRUPTED, Quiet, execute
-    from provisioner.cli.output import stdout, write_document
+    from provisioner.cli.output import check_writable, stdout, write_document
     from provisioner.cli.process import process
     from provisioner.cli.stage import Stage
     from provisioner.project.definitions import RunVariables
@@ -38,6 +38,8 @@ def command(choices: Choices, inventory: str | None, playbooks: tuple[str, ...],
     from provisioner.verify.suites import find_suites
     from provisioner.verify.tests import run_suites
 
+    if junit is not None:
+        check_writable(junit, "the JUnit report")
     started = time.monotonic()
     stage, named = Stage.open_with(choices, inventory, playbooks)
     options = stage.options("plan", "verify")

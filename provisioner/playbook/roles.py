@@ -172,7 +172,13 @@ class RoleLoader:
         help_ = did_you_mean(use.name, self.names(scope)) or "install it, or correct the name or roles_path"
         elsewhere = use.name in self._context.expected or use.name.count(".") >= 2
         report = self._context.diagnostics.warning if self._context.linting and elsewhere else self._context.diagnostics.error
-        report(f"there is no role {use.name!r}", use.span, why="looked for " + ", ".join(map(str, tried)), help=help_, code="missing-role")
+        report(
+            f"there is no role {use.name!r}",
+            use.span,
+            why="looked for " + ", ".join(dict.fromkeys(map(str, tried))),
+            help=help_,
+            code="missing-role",
+        )
 
     def _scope(self, source: RoleSource, use: Use, meta: _Meta, scope: Scope, marker: str) -> Scope:
         collections = tuple(str(item) for item in meta.data.get("collections") or ())

@@ -80,6 +80,7 @@ class Progress:
                 self._heard(event.host, now)
             elif isinstance(event, ProgressEvent):
                 self._said[event.host] = event.text
+                self._stuck.pop(event.host, None)
             elif isinstance(event, HostStuck):
                 self._stuck[event.host] = event.seconds
                 if event.aside:
@@ -157,7 +158,7 @@ class Progress:
         for seconds, host in slow[:_SLOW_HOSTS]:
             said = one_line(self._said.get(host, ""))
             if host in self._stuck:
-                said = f"no answer for {duration(self._stuck[host])}" + (f", last: {said}" if said else "")
+                said = f"nothing heard for {duration(self._stuck[host])}" + (f", last: {said}" if said else "")
             lines.append(f"    {one_line(host)}  {duration(seconds)}  {said}".rstrip())
         if len(slow) > _SLOW_HOSTS:
             lines.append(f"    and {plural(len(slow) - _SLOW_HOSTS, 'more host')}")

@@ -89,7 +89,7 @@ def write_summary(paper: Paper, record: Record, stuck: Mapping[str, HostStuck], 
         paper.line()
         paper.line(paper.paint("STUCK", "failed"))
         for host, event in sorted(stuck.items()):
-            paper.line(f"  {clean(host)}: no answer for {event.seconds:.0f} s in {one_line(event.task)}")
+            paper.line(f"  {clean(host)}: nothing heard for {event.seconds:.0f} s in {one_line(event.task)}")
     _write_pending(paper, record)
     again = sorted({name for name, word in words.items() if word in ("failed", "unreachable")} | set(stuck))
     if again and retry is not None:

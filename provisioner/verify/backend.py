@@ -17,6 +17,15 @@ _SYSTEMCTL = re.compile(r"systemctl (is-enabled|is-active) ")
 _NO_SUCH_UNIT = {"is-enabled": 1, "is-active": 3}
 
 
+class Answer(CommandResult):  # type: ignore[misc]  # testinfra ships no types
+    """What a command answered, in the words of a person who reads why a test failed."""
+
+    def __repr__(self) -> str:
+        said = [f"{name} {text.strip()!r}" for name, text in (("stdout", self.stdout), ("stderr", self.stderr)) if text.strip()]
+        command = self.command.decode("utf-8", "replace")
+        return f"({command} → exit status {self.exit_status}{''.join(f', {each}' for each in said)})"
+
+
 class AgentBackend(BaseBackend):  # type: ignore[misc]  # testinfra ships no types
     """A testinfra backend for one host; the agent is started by the first command and runs as whom the inventory says."""
 
@@ -33,7 +42,7 @@ class AgentBackend(BaseBackend):  # type: ignore[misc]  # testinfra ships no typ
         done = self._agent().execute(_PATH + line, timeout=self._deadline)
         if done.timed_out:
             raise TimeoutError(f"no end after {self._deadline:.0f} s: {line}")
-        return self.result(self._exit_status(line, done.rc), self.encode(line), done.stdout, done.stderr)
+        return Answer(self, self._exit_status(line, done.rc), self.encode(line), done.stdout, done.stderr)
 
     @staticmethod
     def _exit_status(line: str, rc: int) -> int:

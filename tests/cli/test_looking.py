@@ -76,6 +76,16 @@ def test_explain_shows_every_definition_the_winner_first(roles: Project) -> None
     assert [each["wins"] for each in document["definitions"]] == [True, False, False, False]
 
 
+def test_explain_names_each_place_once(roles: Project) -> None:
+    """Each role that depends on another one brings its defaults along."""
+    for name in ("one", "two"):
+        roles.write(f"playbooks/roles/{name}/meta/main.yml", "dependencies: [banner]\n")
+    roles.write("playbooks/site.yml", "- hosts: all\n  roles: [one, two, banner]\n")
+    said = roles("explain", "inventory.yml", "here", "banner_text")
+    assert said.out.count("playbooks/roles/banner/defaults/main.yml:2") == 1, said.out
+    assert said.out.count("wins") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [(["hree", "banner_text"], "did you mean 'here'"), (["here", "banner_txet"], "did you mean 'banner_text'")],

@@ -156,6 +156,25 @@ def test_a_play_for_hosts_that_do_not_exist(project: Project) -> None:
     assert "did you mean 'gpu_nodes'" in said.err
 
 
+@pytest.mark.parametrize("command", [("plan", "-o"), ("verify", "--junit")])
+def test_a_file_that_could_not_be_written_later_is_said_first(project: Project, command: tuple[str, str]) -> None:
+    project.tasks("- command: touch W/ran\n  check_mode: false")
+    verb, option = command
+    said = project(verb, "inventory.yml", option, "no/such/p.json")
+    assert said.code == 1
+    assert "to no/such/p.json: there is no folder no/such" in said.err
+    assert "mkdir -p no/such" in said.err
+    assert not project.path("ran").exists()
+
+
+def test_problems_of_a_file_are_shown_from_top_to_bottom(project: Project) -> None:
+    project.tasks("- wehn: true\n  command: echo\n- file: {pth: /x, sate: directory}\n- cpy: {dest: x}")
+    said = project("lint")
+    lines = [int(line.split(":")[1]) for line in said.err.splitlines() if ": error: " in line]
+    assert lines == sorted(lines)
+    assert len(lines) >= 4
+
+
 def test_all_problems_come_together(project: Project) -> None:
     project.tasks("- cpy: {dest: x}\n- file: {pth: /x}\n- command: echo hi\n  wehn: true")
     said = project("apply", "inventory.yml", "--limit", "h9")

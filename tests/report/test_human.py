@@ -148,7 +148,7 @@ def test_a_host_that_does_not_answer_is_named() -> None:
     events = run([[HostStuck("gpu02", "install", 600.0, aside=True)]], exit_code=4)
     text = shown(events, retry=retry)
     assert "gpu02 has not answered for 600 s in install: set aside" in text
-    assert "STUCK\n  gpu02: no answer for 600 s in install" in text
+    assert "STUCK\n  gpu02: nothing heard for 600 s in install" in text
     assert "--limit gpu02" in text
 
 

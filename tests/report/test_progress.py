@@ -47,7 +47,7 @@ def test_the_task_its_count_and_the_slowest_hosts() -> None:
         "* driver : install  1/5 hosts  4:12",
         "    gpu06  4:12",
         "    gpu05  4:12",
-        "    gpu04  4:12  no answer for 1:05",
+        "    gpu04  4:12  nothing heard for 1:05",
         "    and 1 more host",
     ]
     for host in ("gpu04", "gpu05", "gpu06"):

@@ -30,6 +30,12 @@ def test_tools_in_sbin_are_found(tmp_path: Path) -> None:
     assert "/usr/sbin" in make_host("here", HereAgent).check_output("echo $PATH")
 
 
+def test_what_a_command_said_is_readable_where_a_test_failed() -> None:
+    said = repr(make_host("here", HereAgent).run("echo out; echo 'no such device' >&2; exit 9"))
+    assert said == "(echo out; echo 'no such device' >&2; exit 9 → exit status 9, stdout 'out', stderr 'no such device')"
+    assert repr(make_host("here", HereAgent).run("true")) == "(true → exit status 0)"
+
+
 def test_a_command_without_end_is_cut() -> None:
     backend = AgentBackend("here", HereAgent, deadline=0.2)
     with pytest.raises(TimeoutError, match="no end after 0 s: sleep 9"):
