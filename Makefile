@@ -72,6 +72,7 @@ check: lint types test ## What CI runs
 
 benchmark: $(VENV)/.ready $(PEERS)/.ready ## Measure against the peers and the floor
 	$(SUDO) env PROVISION_PEERS=$(abspath $(PEERS))/bin $(BIN)/python benchmarks/compare.py
+	$(SUDO) $(BIN)/python benchmarks/latency.py
 
 clean: ## Remove what was installed here
 	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info build
