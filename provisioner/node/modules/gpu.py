@@ -25,7 +25,7 @@ class GpuParams(Params):
     persistence_mode: bool | None = option("Keep the driver loaded while nothing uses the GPU.", None)
     power_limit: Any = option(
         "Watts, or default; must lie within the board's own range. Or a mapping from UUIDs, PCI addresses and patterns of model names to "
-        "these: the most exact selector holds, of several patterns the first; boards that none meets stay as they are.",
+        "these: the most exact selector holds, of several patterns the first; boards that none meets stay as they are, with a warning.",
         None,
         kind="raw",
         examples=(250, "default", {"NVIDIA A100*": 300, "Tesla T4": 60}),
@@ -65,8 +65,17 @@ def run(node: Node, p: GpuParams) -> dict[str, Any]:
         gpu["bus"] for gpu, setting, value in wishes if setting in ("ecc", "mig") and value not in (UNSUPPORTED, gpu[f"{setting}_current"])
     ]
     limits = p.power_limit if isinstance(p.power_limit, dict) else {}
+    _tell_unlimited(node, [gpu for gpu in chosen if limits and _limit(p, gpu) is None], limits)
     unmatched = [str(selector) for selector in limits if not any(_is_meant(gpu, [str(selector)]) for gpu in chosen)]
     return {"gpus": states, "found": found, "reboot_required": bool(reboot), "matched": len(chosen), "unmatched": unmatched}
+
+
+def _tell_unlimited(node: Node, boards: list[dict[str, Any]], limits: dict[str, Any]) -> None:
+    """A table may name models that are elsewhere in the fleet; a board that it leaves out is as likely a slip of the pen."""
+    for gpu in boards:
+        now = f"{gpu['power_limit']:g} W" if isinstance(gpu["power_limit"], float) else "its own"
+        names = ", ".join(map(str, limits))
+        node.warn(f"no power limit for GPU {gpu['bus']} ({gpu['name']}), it stays at {now}: power_limit names {names}")
 
 
 def _count(node: Node, p: GpuParams, found: list[dict[str, Any]]) -> None:
