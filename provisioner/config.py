@@ -46,7 +46,6 @@ class Config:
     filter_plugins: tuple[str, ...] = _option("pathspec", (), "defaults.filter_plugins", "FILTER_PLUGINS")
     test_plugins: tuple[str, ...] = _option("pathspec", (), "defaults.test_plugins", "TEST_PLUGINS")
     lookup_plugins: tuple[str, ...] = _option("pathspec", (), "defaults.lookup_plugins", "LOOKUP_PLUGINS")
-    vars_plugins: tuple[str, ...] = _option("pathspec", (), "defaults.vars_plugins", "VARS_PLUGINS")
     playbook_dir: str | None = _option("path", None, "defaults.playbook_dir", "PLAYBOOK_DIR")
 
     remote_user: str | None = _option("text", None, "defaults.remote_user", "REMOTE_USER")
@@ -169,7 +168,7 @@ IGNORED = {
     "the order of precedence is fixed": "precedence run_vars_plugins vars_plugins_enabled",
     "such plugins of Ansible cannot run here": (
         "action_plugins become_plugins cache_plugins cliconf_plugins connection_plugins doc_fragment_plugins httpapi_plugins "
-        "inventory_plugins netconf_plugins strategy_plugins terminal_plugins"
+        "inventory_plugins netconf_plugins strategy_plugins terminal_plugins vars_plugins"
     ),
     "no retry files are written": "retry_files_enabled retry_files_save_path",
 }

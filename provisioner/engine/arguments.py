@@ -10,6 +10,7 @@ from provisioner.engine.contents import find_file
 from provisioner.engine.jobs import Item, Job
 from provisioner.engine.state import HostState
 from provisioner.errors import InputError, ProvisionError
+from provisioner.playbook.model import Task
 from provisioner.schema.convert import coerce
 from provisioner.schema.fields import fields_of
 from provisioner.values import Unknown, UnknownValueError
@@ -17,12 +18,14 @@ from provisioner.values import Unknown, UnknownValueError
 if TYPE_CHECKING:
     from provisioner.engine.walk import HostWalk
 
+BUILTIN = "ansible.builtin"
+
 
 def arguments_of(walk: HostWalk, item: Item) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arguments as rendered, and the parameters they make. Raises ``InputError`` with all that is wrong with them."""
     task = item.job.task
     rendered = render_arguments(item)
-    defaults = module_defaults(item)
+    defaults = module_defaults(walk, item)
     if defaults:
         rendered = {**defaults, **rendered}
     action = walk.run.action(task)
@@ -67,7 +70,7 @@ def render_arguments(item: Item) -> dict[str, Any]:
     return rendered
 
 
-def module_defaults(item: Item) -> dict[str, Any]:
+def module_defaults(walk: HostWalk, item: Item) -> dict[str, Any]:
     """What ``module_defaults`` gives the task's module; inner ones win, those of the module over those of its groups."""
     task = item.job.task
     found: dict[str, Any] = {}
@@ -75,10 +78,18 @@ def module_defaults(item: Item) -> dict[str, Any]:
     for raw in item.job.inherited.directives.module_defaults:
         mapping = item.scope.render(raw) if isinstance(raw, str) else raw
         for layer in mapping if isinstance(mapping, (list, tuple)) else (mapping,):
-            for name, defaults in (layer or {}).items():
-                if name in names and defaults:
+            for name, defaults in sorted((layer or {}).items(), key=lambda entry: not entry[0].startswith("group/")):
+                if defaults and (name in names or (name.startswith("group/") and _in_group(walk, task, name))):
                     found.update(item.scope.render(defaults, task.span))
     return found
+
+
+def _in_group(walk: HostWalk, task: Task, name: str) -> bool:
+    """Whether the task's module belongs to a group that its collection, or ansible-core, declares."""
+    collection, _, group = name.removeprefix("group/").rpartition(".")
+    bridge = walk.run.bridge
+    info = walk.run.module(task)
+    return bridge is not None and info.full_name in bridge.routing.group(collection or BUILTIN, group)
 
 
 def explain(error: ProvisionError, job: Job, host: HostState, keyword: str = "") -> str:

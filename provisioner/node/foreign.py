@@ -21,13 +21,18 @@ READ_ONLY = ("_info", "_facts")
 
 
 class ForeignParams(Params):
-    """What the controller says of a foreign module and this call of it; see ``guest.Guest``."""
+    """What the controller says of a foreign module and this call of it.
+
+    kind: python (an archive with everything it imports), json (a program that reads a file of JSON), words (a program that reads a file
+    of ``key=value``), complete (a program that has its arguments in its text).
+    """
 
     code: Any = option("The module: an archive or a program.", kind="content")
     kind: str = option("How it is run.", choices=("python", "json", "words", "complete"))
     main: str = option("The module's name in its archive.", "")
     launcher: list[str] = option("The words before the program's path.", [])
     folder: str = option("Where its private folder is made.", "/tmp")
+    files: int = option("How many files it may have open; 0 changes nothing.", 0)
     arguments: dict[str, Any] = option("The arguments of the task, and those by which Ansible tells a module of the run.", {})
     honest: bool = option("Whether it may be asked what it would do.", True)
 
@@ -46,7 +51,7 @@ def declared(name: str) -> Module:
 
 def _run(name: str, node: Node, p: ForeignParams) -> dict[str, Any]:
     """Run it, or have it say what it would do."""
-    guest = Guest(name, p.kind, content_of(p.code).bytes(), main=p.main, launcher=tuple(p.launcher), folder=p.folder)
+    guest = Guest(name, content_of(p.code).bytes(), p)
     environment = dict(node.context.environment)
 
     def perform(only_say: bool) -> dict[str, Any] | None:
@@ -58,19 +63,21 @@ def _run(name: str, node: Node, p: ForeignParams) -> dict[str, Any]:
 
     touches = () if name.endswith(READ_ONLY) else None
     report = node.record(RunModule(target=name, after="run", touches=touches, perform=perform, rehearse=rehearse))
-    result = _finished(report.result)
+    result = _finished(name, report.result)
     _note_diffs(node, name, result.get("diff"))
     if report.doubt:
         raise ResultUnknown(report.doubt, **result)
     return result
 
 
-def _finished(result: dict[str, Any]) -> dict[str, Any]:
+def _finished(name: str, result: dict[str, Any]) -> dict[str, Any]:
     """A module's result as ours are: what it may leave out is there, and what Ansible keeps for itself is not."""
-    kept = {name: value for name, value in result.items() if not name.startswith("_ansible_")}
-    for name, each in (("warnings", _warning), ("deprecations", _deprecation), ("exception", _trace)):
-        if name in kept:
-            kept[name] = [each(item) for item in kept[name]] if isinstance(kept[name], list) else each(kept[name])
+    kept = {key: value for key, value in result.items() if not key.startswith("_ansible_")}
+    if "msg" not in kept and isinstance(kept.get("exception"), dict):
+        kept["msg"] = f"module {name} broke off: {_event_text(kept['exception'].get('event'))}"
+    for key, each in (("warnings", _warning), ("deprecations", _deprecation), ("exception", _trace)):
+        if key in kept:
+            kept[key] = [each(item) for item in kept[key]] if isinstance(kept[key], list) else each(kept[key])
     kept["failed"] = _is_true(kept["failed"]) if "failed" in kept else kept.get("rc", 0) not in (0, "0", None)
     kept["changed"] = _is_true(kept.get("changed", False))
     return kept

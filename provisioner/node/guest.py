@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
 
+    from .foreign import ForeignParams
+
 ARGUMENTS = b"<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>"
 """What stands in the text of a program of kind ``complete`` for its arguments."""
 TAIL = 4000
@@ -26,29 +28,18 @@ TAIL = 4000
 
 
 class Guest:
-    """A foreign module and how it is called. Everything is decided by the controller but ``arguments["_ansible_tmpdir"]``.
+    """A foreign module, its code (an archive or a program), and how the controller wants it called: see ``foreign.ForeignParams``."""
 
-    name       its full name, for people
-    kind       python (an archive with everything it imports, ``main`` being its name there), json (a program that reads a file of JSON),
-               words (a program that reads a file of ``key=value``), complete (a program that has its arguments in its text)
-    data       the archive, or the program
-    launcher   the words before the program's path
-    folder     where the private folder is made
-    """
-
-    def __init__(self, name: str, kind: str, data: bytes, *, main: str = "", launcher: tuple[str, ...] = (), folder: str = "/tmp") -> None:
+    def __init__(self, name: str, code: bytes, wanted: ForeignParams) -> None:
         self.name = name
-        self.kind = kind
-        self.data = data
-        self.main = main
-        self.launcher = launcher
-        self.folder = folder
+        self.code = code
+        self.wanted = wanted
 
     def run(self, arguments: dict[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
         """Run it to its end and return its result; one that gives none has failed."""
         place = self._private_folder()
         try:
-            if self.kind == "python":
+            if self.wanted.kind == "python":
                 finished = self._python(place, arguments, environment)
             else:
                 finished = self._program(place, arguments, environment)
@@ -59,29 +50,29 @@ class Guest:
         return self._result(finished)
 
     def _private_folder(self) -> str:
-        base = os.path.expanduser(self.folder)
+        base = os.path.expanduser(self.wanted.folder)
         os.makedirs(base, 0o700, exist_ok=True)
         path = os.path.join(base, f"provision-{os.getpid()}-{os.urandom(6).hex()}")
         os.mkdir(path, 0o700)
         return path
 
     def _python(self, place: str, arguments: dict[str, Any], environment: Mapping[str, str]) -> process.Finished:
-        archive = _write(place, "archive.zip", self.data, 0o600)
+        archive = _write(place, "archive.zip", self.code, 0o600)
         given = json.dumps({"ANSIBLE_MODULE_ARGS": {**arguments, "_ansible_tmpdir": place}}).encode()
         compiled = os.path.join(place, "compiled")
-        work = functools.partial(_python_child, archive, self.main, given, environment, compiled)
+        work = functools.partial(_python_child, archive, self.wanted.main, given, environment, compiled, self.wanted.files)
         finished = process.attended(process.Child(b"", lambda ends: _fork(work, ends)))
         imported.take(compiled)
         return finished
 
     def _program(self, place: str, arguments: dict[str, Any], environment: Mapping[str, str]) -> process.Finished:
-        data = self.data
-        if self.kind == "complete":
+        data = self.code
+        if self.wanted.kind == "complete":
             data = data.replace(ARGUMENTS, json.dumps(arguments).encode())
-        argv = [*_with_own_python(self.launcher), _write(place, "module", data, 0o700)]
-        if self.kind == "json":
+        argv = [*_with_own_python(self.wanted.launcher), _write(place, "module", data, 0o700)]
+        if self.wanted.kind == "json":
             argv.append(_write(place, "arguments", json.dumps({**arguments, "_ansible_tmpdir": place}).encode(), 0o600))
-        elif self.kind == "words":
+        elif self.wanted.kind == "words":
             argv.append(_write(place, "arguments", _words(arguments).encode("utf-8", "surrogateescape"), 0o600))
         return process.collect(argv, env={"PATH": process.DEFAULT_PATH, **os.environ, **environment})
 
@@ -127,11 +118,11 @@ def _object_in(text: str) -> tuple[dict[str, Any] | None, str]:
     return None, ""
 
 
-def _with_own_python(launcher: tuple[str, ...]) -> tuple[str, ...]:
+def _with_own_python(launcher: list[str]) -> list[str]:
     """A program in Python is run by the one that runs us, wherever its first line says that one is."""
     for position, word in enumerate(launcher[:2]):
         if os.path.basename(word).startswith("python"):
-            return (sys.executable, *launcher[position + 1 :])
+            return [sys.executable, *launcher[position + 1 :]]
     return launcher
 
 
@@ -174,7 +165,7 @@ def _fork(work: Callable[[], NoReturn], ends: Sequence[int]) -> int:
         os._exit(1)
 
 
-def _python_child(archive: str, main: str, arguments: bytes, environment: Mapping[str, str], compiled: str) -> NoReturn:
+def _python_child(archive: str, main: str, arguments: bytes, environment: Mapping[str, str], compiled: str, files: int) -> NoReturn:
     """Become the interpreter of one module; never returns."""
     import atexit
     import traceback
@@ -183,6 +174,7 @@ def _python_child(archive: str, main: str, arguments: bytes, environment: Mappin
     try:
         atexit._clear()
         _like_a_fresh_interpreter(archive, environment)
+        _limit_files(files)
         status = _run_main(archive, main, arguments)
     except SystemExit as leaving:
         status = _exit_status(leaving)
@@ -212,6 +204,15 @@ def _like_a_fresh_interpreter(archive: str, environment: Mapping[str, str]) -> N
         open(number, mode, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115 - they are the process's own
         for number, mode in enumerate(("r", "w", "w"))
     )
+
+
+def _limit_files(wanted: int) -> None:
+    """Set the number of files that may be open, no higher than is allowed."""
+    import resource
+
+    if wanted > 0:
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
 
 
 def _run_main(archive: str, main: str, arguments: bytes) -> int:

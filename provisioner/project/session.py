@@ -30,8 +30,9 @@ from provisioner.project import preflight
 from provisioner.project.expressions import inventory_renderer
 from provisioner.project.layout import check_inventories, find_playbooks, project_folder
 from provisioner.schema.registry import Registry
+from provisioner.templating.collected import CollectionPlugins
 from provisioner.templating.environment import Environment
-from provisioner.templating.plugins import load_plugins
+from provisioner.templating.plugins import load_folder, load_plugins
 from provisioner.vault import Vault
 
 if TYPE_CHECKING:
@@ -209,6 +210,14 @@ def _loader(config: Config, vault: Vault, extra: Mapping[str, Any], environment:
         private_role_vars=config.private_role_vars if "private_role_vars" in config.origins else None,
     )
     context.entered = lambda folder: load_plugins(environment, folder, context.diagnostics)
+    for kind, folders in (
+        ("FilterModule", config.filter_plugins),
+        ("TestModule", config.test_plugins),
+        ("LookupModule", config.lookup_plugins),
+    ):
+        for folder in folders:
+            load_folder(environment, Path(folder), kind, context.diagnostics)
+    CollectionPlugins(environment, lambda: bridge.registry.collections, bridge.routing.redirects, lambda: context.diagnostics)
     if config.roles_path:
         context.roles_path = tuple(map(Path, config.roles_path))
     if config.collections_path:

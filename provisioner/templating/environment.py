@@ -19,6 +19,7 @@ from provisioner.diagnostics import Diagnostic, Span, did_you_mean
 from provisioner.errors import InputError
 from provisioner.templating import failures, filters, lookups, tests
 from provisioner.templating import globals as template_globals
+from provisioner.templating.collected import Table
 from provisioner.templating.compiler import Engine, Template
 from provisioner.templating.lookups.context import Lookup
 from provisioner.templating.syntax import DEFAULT_SYNTAX, Source, Syntax, read_header
@@ -47,10 +48,16 @@ class Environment:
         self.settings = settings or {}
         self.read_bytes = read_bytes
         self.engine = Engine()
-        self.engine.filters = _table(filters.table())
-        self.engine.tests = _table(tests.table())
+        self.tables: dict[str, Table] = {
+            "filter": Table(filters.table()),
+            "test": Table(tests.table()),
+            "lookup": Table(lookups.table()),
+        }
+        """Plugins by kind and name."""
+        self.engine.filters = self.tables["filter"]
+        self.engine.tests = self.tables["test"]
         self.engine.globals = template_globals.table()
-        self.lookups: dict[str, Lookup] = lookups.table()
+        self.lookups: dict[str, Lookup] = self.tables["lookup"]
         self.unloaded: dict[str, list[str]] = {"filter": [], "test": [], "lookup": []}
         """Plugin files that could not be loaded, with the reason: what is unknown may be in them."""
         self._templates: dict[str, Template] = {}
@@ -179,11 +186,6 @@ class Environment:
     def add_lookups(self, found: Mapping[str, Lookup]) -> None:
         """Add lookups of a plugin file."""
         self.lookups.update(found)
-
-
-def _table(functions: Any) -> Any:
-    """Jinja's annotation of its tables is narrower than what it takes."""
-    return functions
 
 
 def _called(node: nodes.Node) -> str | None:

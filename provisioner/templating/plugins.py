@@ -16,6 +16,7 @@ from typing import Any
 
 from provisioner.diagnostics import Diagnostics, Span
 from provisioner.errors import InputError
+from provisioner.templating.collected import PACKAGE
 from provisioner.templating.environment import Environment
 from provisioner.templating.lookups.context import Lookup, LookupContext
 from provisioner.templating.standins import FileSearch, standing_in
@@ -35,12 +36,25 @@ def load_plugins(environment: Environment, base: Path, diagnostics: Diagnostics,
     for folder, kind in FOLDERS.items():
         for path in sorted((base / folder).glob("*.py")):
             if not path.name.startswith("_"):
-                _load(environment, path, kind, diagnostics, collection)
+                load_file(environment, path, kind, diagnostics, collection)
+    unused = next((base / "vars_plugins").glob("[!_]*.py"), None)
+    if unused is not None:
+        help_ = "put the variables into group_vars/, or let an inventory script give them"
+        why = "they are written against the objects of Ansible's inventory"
+        diagnostics.warning("vars plugins are not run", Span(str(unused)), why=why, help=help_, code="plugin")
 
 
-def _load(environment: Environment, path: Path, kind: str, diagnostics: Diagnostics, collection: str | None) -> None:
+def load_folder(environment: Environment, folder: Path, kind: str, diagnostics: Diagnostics) -> None:
+    """Add the plugins of one kind (a class in ``FOLDERS``) in a folder that a setting names."""
+    for path in sorted(folder.glob("*.py")):
+        if not path.name.startswith("_"):
+            load_file(environment, path, kind, diagnostics)
+
+
+def load_file(environment: Environment, path: Path, kind: str, diagnostics: Diagnostics, collection: str | None = None) -> None:
+    """Add the plugins that a file defines."""
     try:
-        module = _imported(path)
+        module = _imported(path, kind, collection)
         found = getattr(module, kind, None)
         if found is None:
             raise AttributeError(f"it defines no class {kind}")
@@ -73,8 +87,14 @@ def _refusing(name: str, reason: str) -> Lookup:
     return lookup
 
 
-def _imported(path: Path) -> ModuleType:
-    name = f"provisioner_plugins.{path.parent.name}.{path.stem}_{abs(hash(str(path.resolve())))}"
+def _imported(path: Path, kind: str, collection: str | None) -> ModuleType:
+    """Import a file under the name that it would have with Ansible: relative imports, and a few plugins, depend on it."""
+    if collection is not None:
+        name = f"{PACKAGE}.{collection}.plugins.{KINDS[kind]}.{path.stem}"
+    elif kind == "LookupModule":
+        name = f"ansible.plugins.lookup.{path.stem}"
+    else:
+        name = f"ansible.plugins.{KINDS[kind]}.{path.stem}_{abs(hash(str(path.resolve())))}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python file")

@@ -1,6 +1,7 @@
 """The few names of Ansible that plugin files import, for machines without ansible-core.
 
-They exist only while a plugin file is loaded, so nobody takes them for the real thing.
+They exist only while a plugin file is loaded, so nobody takes them for the real thing. Where ansible-core is installed, only what would
+reach into a run of Ansible is stood in for: the base of lookups, and the display.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import importlib.util
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +74,10 @@ class FileSearch:
         """All options."""
         return dict(self._options)
 
+    def _flatten(self, terms: list[Any]) -> list[Any]:
+        """Lists in a list as one list."""
+        return [item for term in terms for item in (term if isinstance(term, (list, tuple)) else [term])]
+
     def find_file_in_search_path(self, myvars: Any, subdir: str, needle: str, ignore_missing: bool = False) -> str | None:
         """The path of a file in the folders where its kind is looked for."""
         del myvars
@@ -113,19 +119,29 @@ _MODULES: dict[str, dict[str, Any]] = {
 }
 
 
+_ALWAYS = ("ansible.plugins.lookup", "ansible.utils.display")
+
+
 @contextlib.contextmanager
 def standing_in() -> Iterator[None]:
-    """Inside, the modules above can be imported if ansible-core is not installed."""
-    if "ansible" in sys.modules or importlib.util.find_spec("ansible") is not None:
-        yield
-        return
-    for name, content in _MODULES.items():
+    """Inside, the modules above can be imported."""
+    real = _real_folders()
+    names = _ALWAYS if real else tuple(_MODULES)
+    before = {name: sys.modules[name] for name in names if name in sys.modules}
+    for name in names:
         module = ModuleType(name)
-        module.__path__ = []
-        vars(module).update(content)
+        module.__path__ = [str(Path(folder, *name.split(".")[1:])) for folder in real]
+        vars(module).update(_MODULES[name])
         sys.modules[name] = module
     try:
         yield
     finally:
-        for name in _MODULES:
+        for name in names:
             sys.modules.pop(name, None)
+        sys.modules.update(before)
+
+
+def _real_folders() -> list[str]:
+    """Where the package ``ansible`` is, if it is installed."""
+    spec = importlib.util.find_spec("ansible")
+    return list(spec.submodule_search_locations or ()) if spec is not None else []

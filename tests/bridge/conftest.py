@@ -14,6 +14,7 @@ import pytest
 from provisioner.bridge.bridge import Bridge
 from provisioner.bridge.core import Core, find_core
 from provisioner.schema.registry import Registry
+from provisioner.transport.connect import Connector
 from tests.cli.conftest import Project, project
 
 __all__ = ["project"]
@@ -26,6 +27,15 @@ def real_core() -> str | None:
     """The virtual environment of the stock Ansible that peer tests compare with."""
     found = shutil.which("ansible-playbook", path=os.pathsep.join((os.environ.get("PROVISION_PEERS", ""), os.environ.get("PATH", ""))))
     return str(Path(found).resolve().parent.parent) if found else None
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine is everybody's node: runs of other tests hold its lock, and are waited for."""
+    defaults = Connector.__init__.__kwdefaults__
+    assert defaults is not None
+    assert "lock_wait" in defaults
+    monkeypatch.setitem(defaults, "lock_wait", 100.0)
 
 
 @pytest.fixture

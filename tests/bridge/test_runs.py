@@ -151,6 +151,10 @@ def test_words_around_the_result_are_tolerated(bridged: Project) -> None:
         (IMPORT, "module bad broke off: it ended with exit status 0 and printed no JSON"),
         (f"{IMPORT}import nowhere_at_all\n", "No module named 'nowhere_at_all'"),
         (IMPORT + "AnsibleModule({}).fail_json(msg='no luck', rc=7)\n", "no luck"),
+        (
+            IMPORT + "AnsibleModule({}).fail_json(exception={'event': {'msg': 'one', 'chain': {'event': {'msg': 'two'}}}})\n",
+            "module bad broke off: one: two",
+        ),
         ("#!/no/such/interpreter\n# WANT_JSON\n", "module bad cannot be started"),
     ],
 )
@@ -289,3 +293,46 @@ module.exit_json(changed=True, n=module.params["n"], word=module.params["word"])
     assert said.code == 0, said.out + said.err
     assert "careful" in said.out + said.err
     assert project.path("known").read_text() == ""
+
+
+# -- plugins of collections ----------------------------------------------------------------------------------------------------------------
+
+
+def test_filters_and_lookups_of_a_collection_by_their_full_names(bridged: Project) -> None:
+    bridged.tasks(
+        """
+- assert:
+    that:
+      - "'x' | my.own.loud == 'X!'"
+      - lookup('my.own.twice', 'ab') == 'abab'
+      - "'loud' is not my.own.quiet"
+"""
+    )
+    said = bridged("apply", "inventory.yml")
+    assert said.code == 0, said.out + said.err
+
+
+def test_a_filter_that_no_collection_has_is_said_before_the_run(bridged: Project) -> None:
+    bridged.tasks('- debug: {msg: "{{ 1 | my.own.lout }}"}\n')
+    said = bridged("apply", "inventory.yml")
+    assert said.code == 1
+    assert "No filter named 'my.own.lout'" in said.err
+    assert "did you mean 'my.own.loud'" in said.err
+
+
+def test_defaults_of_an_action_group(bridged: Project) -> None:
+    bridged.write(
+        "playbooks/site.yml",
+        """
+- hosts: all
+  gather_facts: false
+  module_defaults:
+    group/my.own.greetings: {name: group}
+  tasks:
+    - my.own.hello:
+      register: r
+    - assert: {that: r.msg == "hello group"}
+""",
+    )
+    said = bridged("apply", "inventory.yml")
+    assert said.code == 0, said.out + said.err

@@ -7,6 +7,7 @@ from typing import Any
 
 from provisioner.engine.actions.call import Call
 from provisioner.engine.outcome import NodeCall, Work
+from provisioner.engine.truth import as_number
 from provisioner.errors import InputError
 
 SHELL = "/bin/sh"
@@ -33,6 +34,7 @@ def foreign(call: Call) -> Work:
         "main": program.main,
         "launcher": _launcher(call, program.launcher),
         "folder": str(call.scope.lookup("ansible_remote_tmp", None) or FOLDER),
+        "files": int(as_number(call.scope.lookup("ansible_python_module_rlimit_nofile", None) or 0, "ansible_python_module_rlimit_nofile")),
         "arguments": arguments,
         "honest": program.honest,
     }
