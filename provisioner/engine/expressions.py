@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,14 @@ class Scope:
         if isinstance(found.value, Pending):
             raise NeedsResult(name)
         return found.value
+
+    def written(self, names: Iterable[str]) -> dict[str, Any]:
+        """Those of some variables that are defined, as they are written; a pending one raises ``NeedsResult``."""
+        found = self.variables.find_all(names)
+        for name, item in found.items():
+            if isinstance(item.value, Pending):
+                raise NeedsResult(name)
+        return {name: item.value for name, item in found.items()}
 
     def lookup(self, name: str, default: Any = None) -> Any:
         """A variable's value; the default when it is not defined."""

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from provisioner.engine.clocks import Clocks, Place
@@ -57,6 +56,7 @@ class PlayShared:
         self.layers = tuple(layers)
         directives = play.directives
         self.inherited = Inherited(Directives(**{**vars(directives), "vars": {}}))
+        self._relative: dict[str, str] = {}
         self.handlers = HandlerBook(play, self.inherited)
         self.sections = self._sections()
         scope = run.play_scope(play, self.layers)
@@ -73,6 +73,13 @@ class PlayShared:
         self.force_handlers = run.options.force_handlers if force is None else as_bool(force, "force_handlers")
         if directives.any_errors_fatal is None and run.options.any_errors_fatal:
             self.inherited.directives = Directives(**{**vars(self.inherited.directives), "any_errors_fatal": True})
+
+    def relative(self, file: str) -> str:
+        """A file of the play as seen from the playbook's folder."""
+        if file not in self._relative:
+            inside = file.startswith("<")
+            self._relative[file] = file if inside else os.path.relpath(file, self.play.folder)
+        return self._relative[file]
 
     def _sections(self) -> list[Section]:
         play, inherited = self.play, self.inherited
@@ -262,13 +269,8 @@ class PlayRun:
 
     def address(self, task: Task) -> str:
         """``play[0]/site.yml:12``."""
-        file = task.span.file
-        if os.path.isabs(file):
-            file = os.path.relpath(file, self.play.folder.absolute())
-        elif not file.startswith("<"):
-            file = os.path.relpath(Path(file).absolute(), self.play.folder.absolute())
         kind = f":{task.action}" if task.implicit else ""
-        return f"play[{self.shared.index}]/{file}:{task.span.line}{kind}"
+        return f"play[{self.shared.index}]/{self.shared.relative(task.span.file)}:{task.span.line}{kind}"
 
     def turns(self, place: Place, limit: int) -> threading.Semaphore:
         """The turns of a task with ``throttle``."""

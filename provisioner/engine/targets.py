@@ -65,14 +65,14 @@ class Targets:
 
     def of(self, host: str, scope: Scope, directives: Directives, *, delegated: bool = False) -> Target:
         """The target for a task, without ``become``. For delegated tasks the scope is that of the other host."""
-        raw = tuple(scope.raw(name) for name in CONNECTION_VARIABLES)
+        written = scope.written(CONNECTION_VARIABLES)
         keywords = (
             (None, directives.remote_user, directives.port)
             if delegated
             else (directives.connection, directives.remote_user, directives.port)
         )
-        key = (host, *map(repr, raw), *map(repr, keywords))
-        if any(isinstance(value, str) and "{" in value for value in (*raw, *keywords)):
+        key = (host, *map(repr, sorted(written.items())), *map(repr, keywords))
+        if any(isinstance(value, str) and "{" in value for value in (*written.values(), *keywords)):
             return self._build(host, scope, keywords)
         known = self._known.get(key)
         if known is None:

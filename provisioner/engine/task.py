@@ -84,9 +84,8 @@ class TaskLife:
             return False
         if self.action is not None and self.action.alone:
             return True
-        if not self.walk.is_local:
-            return False
-        return (self.action is not None and self.action.reads_files) or task_mentions(self.task, READS_FILES) or self._loops_over_files()
+        reads = (self.action is not None and self.action.reads_files) or task_mentions(self.task, READS_FILES) or self._loops_over_files()
+        return reads and self.walk.is_local
 
     def _loops_over_files(self) -> bool:
         loop = self.task.loop

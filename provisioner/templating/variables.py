@@ -204,6 +204,14 @@ class Scope:
                 return Found(layer.values[name], layer)
         return None
 
+    def find_all(self, names: Iterable[str]) -> dict[str, Found]:
+        """The winning definitions of those names that are defined: one walk through the layers for all of them."""
+        winners: dict[str, Layer] = {}
+        for layer in self.layers:
+            values = layer.values
+            winners.update((name, layer) for name in names if name in values)
+        return {name: Found(layer.values[name], layer) for name, layer in winners.items()}
+
     def raw(self, name: str, default: Any = None) -> Any:
         """The winning value as it is written, or the default."""
         found = self.find(name)

@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from provisioner.errors import HostUnreachable
@@ -36,6 +36,16 @@ class Terms:
     lock_wait: float = 10.0
     cache: bool = True
     silence: float = SILENCE
+    _frames: dict[tuple[str, ...], bytes] = field(default_factory=dict, init=False)
+
+    def code(self, files: Mapping[str, str]) -> bytes:
+        """The message with these sources, packed once for all hosts: a fleet is asked for the same at the same place."""
+        names = tuple(files)
+        frame = self._frames.get(names)
+        if frame is None:
+            keys = {name: hashlib.sha256(f"{name}\0{source}".encode()).hexdigest() for name, source in files.items()}
+            frame = self._frames[names] = _pack({"type": "code", "files": dict(files), "keys": keys}, b"")
+        return frame
 
 
 class Client:
@@ -58,8 +68,11 @@ class Client:
     # -- frames --------------------------------------------------------------------------------------------------------------------
 
     def _send(self, header: dict[str, Any], body: bytes = b"") -> None:
+        self._send_frame(_pack(header, body))
+
+    def _send_frame(self, frame: bytes) -> None:
         try:
-            self._feeder.send(_pack(header, body), self._terms.silence)
+            self._feeder.send(frame, self._terms.silence)
         except StreamLost:
             while True:
                 self._frame()  # ends with what the agent said last, or with how it was lost
@@ -178,8 +191,7 @@ class Client:
                 files.update((file, source) for file, source in source_of(name).items() if file not in self._sent)
         if files:
             self._sent.update(files)
-            keys = {name: hashlib.sha256(f"{name}\0{source}".encode()).hexdigest() for name, source in files.items()}
-            self._send({"type": "code", "files": files, "keys": keys})
+            self._send_frame(self._terms.code(files))
 
     def _give(self, digest: str, contents: Mapping[str, Callable[[], bytes]]) -> None:
         """Send a content the agent asks for, or why there is none."""

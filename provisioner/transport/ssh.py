@@ -417,14 +417,9 @@ def _explain(error: BaseException, settings: Settings, link: Link | None) -> Bas
     return HostUnreachable(f"the ssh handshake with {where} failed: {error or type(error).__name__}")
 
 
-_shared_config: fabric.Config | None = None
-_configuring = threading.Lock()
-
-
 def _fabric_config() -> fabric.Config:
-    """Fabric's configuration without any file of its own: ssh's files are read by ``ssh_config``."""
-    global _shared_config
-    with _configuring:
-        if _shared_config is None:
-            _shared_config = fabric.Config(lazy=True, ssh_config=paramiko.SSHConfig())
-        return _shared_config
+    """Fabric's configuration without any file of its own: ssh's files are read by ``ssh_config``.
+
+    One for each connection, which writes into it: while it does, others that shared it would find it empty.
+    """
+    return fabric.Config(lazy=True, ssh_config=paramiko.SSHConfig())

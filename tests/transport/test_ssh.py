@@ -198,3 +198,12 @@ def test_methods_that_cannot_work(sshd: Sshd, connect: Connector) -> None:
 def test_a_sudo_that_wants_a_terminal(sshd: Sshd, connect: Connector) -> None:
     sshd.sudoers(f"Defaults:{sshd.user} requiretty\n{NOPASSWD.format(sshd.user)}")
     assert refusal(connect, sshd.target(become=True)).message == "sudo wants a terminal"
+
+
+def test_each_connection_has_a_configuration_of_its_own() -> None:
+    """Fabric writes into it while a connection is made; one that others shared was empty for them at that moment, and crashed a run."""
+    from provisioner.transport.ssh import _fabric_config
+
+    first, second = _fabric_config(), _fabric_config()
+    first.inline_ssh_env = False
+    assert second.inline_ssh_env
