@@ -75,6 +75,8 @@ class Clocks:
         self._stopped = False
         self.fatal: set[Place] = set()
         """Places at which a failure of one host was one of all."""
+        self.doubtful: set[Place] = set()
+        """Places inside rescued blocks at which a plan cannot tell of a host whether it fails."""
 
     def __len__(self) -> int:
         return len(self._places)

@@ -29,6 +29,8 @@ class Shared:
 
     effects: list[Effect] = field(default_factory=list)
     failure: dict[str, Any] | None = None
+    doubt: str | None = None
+    """The task, if a plan cannot tell whether it fails."""
 
 
 def run_task(walk: HostWalk, life: TaskLife) -> None:
@@ -83,6 +85,7 @@ def _run_once(walk: HostWalk, life: TaskLife) -> None:
     if not isinstance(shared, Shared):
         raise HostEnds
     walk.adopt(shared.effects)
+    walk.doubt = walk.doubt or shared.doubt
     if shared.failure is not None:
         raise TaskFailed(life.task, shared.failure)
 
@@ -91,6 +94,7 @@ def _run_for_all(walk: HostWalk, life: TaskLife, meeting: Meeting) -> None:
     shared = Shared()
     try:
         shared.effects = _start(walk, life)
+        shared.doubt = walk.doubt
     except TaskFailed as failed:
         shared.failure = dict(failed.result)
         if life.job is not None:
@@ -165,5 +169,7 @@ def _share_failures(walk: HostWalk, life: TaskLife) -> None:
     play.clocks.meet(walk.host.name, (*life.place, AFTER, 1))
     if fatal and life.place in play.clocks.fatal:
         raise TaskFailed(life.task, {"failed": True, "msg": "failed on another host, and any_errors_fatal is set"})
+    if fatal and walk.is_rescued and life.place in play.clocks.doubtful:
+        walk.doubt = walk.doubt or life.task.label
     if play.too_many_failed():
         raise GivenUp

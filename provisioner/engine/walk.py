@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from provisioner.engine import meetings
 from provisioner.engine.batch import Batch
 from provisioner.engine.clocks import AFTER, FIRST, Place
+from provisioner.engine.doubts import may_fail
 from provisioner.engine.handlers import HostHandlers
 from provisioner.engine.includes import warn_of_inner_loop
 from provisioner.engine.inherit import Inherited
 from provisioner.engine.jobs import Effect, Item, Job
 from provisioner.engine.outcome import Outcome, Verdict
 from provisioner.engine.prompts import file_layers
-from provisioner.engine.settle import settle_job, settle_step
+from provisioner.engine.settle import settle_job, settle_step, tolerated
 from provisioner.engine.signals import HostEnds, RoleEnds, Stopped, TaskFailed
 from provisioner.engine.state import HostState, RolesSeen
 from provisioner.engine.task import BRINGS_FACTS, TaskLife
@@ -51,6 +52,8 @@ class HostWalk:
         self.loop_origins: dict[str, str] = {}
         self.forgiven = False
         """Whether ``clear_host_errors`` was met, which a block that failed asks after its ``always``."""
+        self.doubt: str | None = None
+        """In a plan: the task before this place, in a block that is rescued, of which it is not known whether it fails."""
         self._rescuers = 0
         self._files_wait = False
         self._own: dict[Target, None] = {}
@@ -109,6 +112,7 @@ class HostWalk:
         """One task, if it is selected."""
         if self.run.stopping:
             raise Stopped
+        inherited = self._reached(inherited)
         self.place = place
         if not self.batch:
             self.arrive(place)
@@ -182,27 +186,53 @@ class HostWalk:
         return any(role in job.inherited.roles for job in self.batch.jobs)
 
     def _guarded(self, block: Block, inherited: Inherited, place: Place) -> None:
-        """A block with rescue or always: what fails inside is settled inside."""
+        """A block with rescue or always: what fails inside is settled inside, and so is what a plan cannot tell to fail or not."""
         self.batch.flush()
-        failure: TaskFailed | None = None
+        inherited = self._reached(inherited)
+        outer, self.doubt = self.doubt, None
+        left: str | None = None
         try:
-            with self._rescuing(bool(block.rescue)):
-                self.entries(block.tasks, inherited, (*place, 1))
-                self.batch.flush()
-        except TaskFailed as failed:
-            failure = failed
-        if failure is not None and block.rescue:
-            failed_task = {"name": failure.task.name or "", "action": failure.task.action, "args": dict(failure.task.args)}
-            self.host.assign_all({"ansible_failed_task": failed_task, "ansible_failed_result": dict(failure.result)})
-            failure = self._part(block.rescue, inherited, (*place, 2))
-        self.forgiven = False
-        always = self._part(block.always, inherited, (*place, 3))
-        failure = always or (None if self.forgiven else failure)
+            failure = self._body(block, inherited, place)
+            if block.rescue:
+                cause, self.doubt = self.doubt, None
+                failure = self._rescue(block, inherited, (*place, 2), failure, cause)
+            self.forgiven = False
+            left, self.doubt = self.doubt, None
+            always = self._part(block.always, inherited, (*place, 3))
+            failure = always or (None if self.forgiven else failure)
+        finally:
+            self.doubt = outer or left or self.doubt
         if failure is not None:
             raise failure
 
+    def _body(self, block: Block, inherited: Inherited, place: Place) -> TaskFailed | None:
+        with self._rescuing(bool(block.rescue)):
+            return self._part(block.tasks, inherited, (*place, 1))
+
+    def _rescue(self, block: Block, inherited: Inherited, place: Place, failure: TaskFailed | None, doubt: str | None) -> TaskFailed | None:
+        """The rescue part, after a failure or after one that only the apply can tell; gives the failure that is left."""
+        if failure is not None:
+            task = {"name": failure.task.name or "", "action": failure.task.action, "args": dict(failure.task.args)}
+            self.host.assign_all({"ansible_failed_task": task, "ansible_failed_result": dict(failure.result)})
+        elif doubt is not None:
+            because = f"only if {doubt!r} fails"
+            self.host.assign_all({"ansible_failed_task": Unknown(because), "ansible_failed_result": Unknown(because)})
+            inherited = inherited if inherited.maybe else inherited.doubtful(because)
+        else:
+            return None
+        return self._part(block.rescue, inherited, place)
+
+    def _reached(self, inherited: Inherited) -> Inherited:
+        """What a place inherits, with the doubt whether it is reached: that hangs on what was queued before it."""
+        if not (self._rescuers and self.run.options.planning):
+            return inherited
+        self.batch.flush()
+        if self.doubt is None or inherited.maybe:
+            return inherited
+        return inherited.doubtful(f"only if {self.doubt!r} succeeds")
+
     def _part(self, entries: tuple[Entry, ...], inherited: Inherited, place: Place) -> TaskFailed | None:
-        """A rescue or always part; its failure, if any, is given back."""
+        """A part of a block; its failure, if any, is given back."""
         try:
             self.entries(entries, inherited, place)
             self.batch.flush()
@@ -249,6 +279,9 @@ class HostWalk:
     def note(self, item: Item, verdict: Verdict) -> None:
         """An item has its verdict."""
         settle_step(self, item, verdict)
+        if self.run.options.planning and self.is_rescued and may_fail(item, verdict) and not tolerated(self, item.job, verdict):
+            self.doubt = self.doubt or item.job.label
+            self.play.clocks.doubtful.add(item.job.place)
 
     def settled(self, job: Job) -> None:
         """A task has all its verdicts. Raises ``TaskFailed`` or ``HostEnds``."""

@@ -249,33 +249,23 @@ class Files:
     def directory(self, path: str, *, mode: str | int | None = None, owner: str | None = None, group: str | None = None) -> bool:
         """Make a directory and its missing parents; mode and ownership hold for every directory that is made, as in Ansible."""
         owner, group = self._node.accounts.known_owner(owner, group)
-        path = self._node.reader.resolve(path)
-        try:
-            state = self._node.reader.lstat(path)
-        except UnknownReading as unknown:
-            self._make_directory(path, Unknown(unknown.because), mode, owner, group)
-            return True
-        if state is not None:
-            if state.kind != "directory":
-                raise Fail(f"{path} is a {state.kind}, and a directory is wanted", path=path)
-            return self.attributes(path, mode=mode, owner=owner, group=group)
-        missing = [path]
-        parent = os.path.dirname(path)
-        while not self._is_there(parent):
-            missing.append(parent)
-            parent = os.path.dirname(parent)
-        for each in reversed(missing):
-            self._make_directory(each, None, mode, owner, group)
-        return True
-
-    def _is_there(self, path: str) -> bool:
-        try:
-            state = self._node.reader.lstat(path)
-        except UnknownReading:
-            return True
-        if state is not None and state.kind != "directory":
-            raise Fail(f"{path} is a {state.kind}, and a directory is wanted", path=path)
-        return state is not None
+        path = here = self._node.reader.resolve(path)
+        missing: list[tuple[str, Unknown | None]] = []
+        while here != "/":
+            before: Unknown | None = None
+            try:
+                state = self._node.reader.lstat(here)
+            except UnknownReading as unknown:
+                state, before = None, Unknown(unknown.because)
+            if state is not None:
+                if state.kind != "directory":
+                    raise Fail(f"{here} is a {state.kind}, and a directory is wanted", path=here)
+                break
+            missing.append((here, before))
+            here = os.path.dirname(here)
+        for each, before in reversed(missing):
+            self._make_directory(each, before, mode, owner, group)
+        return bool(missing) or self.attributes(path, mode=mode, owner=owner, group=group)
 
     def _make_directory(self, path: str, before: Any, mode: str | int | None, owner: str | None, group: str | None) -> None:
         bits = self._mode(mode, None, True, 0o777)

@@ -132,3 +132,16 @@ def test_an_overlay_can_be_forked(tmp_path: Path) -> None:
     Node(twin, twin).files.write(str(tmp_path / "two"), b"2")
     assert overlay.names(str(tmp_path)) == ["one"]
     assert twin.names(str(tmp_path)) == ["one", "two"]
+
+
+def test_a_directory_whose_parents_are_not_known_is_planned_with_them(tmp_path: Path) -> None:
+    """A command before may make them or not: if it does not, the apply makes all of them."""
+    live = Live()
+    overlay = Overlay(live)
+    overlay.taint("running make install")
+    node = Node(overlay, overlay)
+    node.files.directory(str(tmp_path / "a" / "b"))
+    assert [(change.target, change.certain) for change in node.recorder.changes] == [
+        (str(tmp_path / "a"), False),
+        (str(tmp_path / "a" / "b"), False),
+    ]
