@@ -98,7 +98,14 @@ class Secrets:
 
     def add(self, text: str) -> None:
         """Hide this text, and each longer line of it, from now on."""
-        parts = {text, text.strip(), *text.splitlines()}
+        self._hide([text])
+
+    def add_data(self, value: Any) -> None:
+        """The same with every text inside nested mappings and lists; their keys are names, and no secrets."""
+        self._hide(_texts(value))
+
+    def _hide(self, texts: Iterable[str]) -> None:
+        parts = {part for text in texts for part in (text, text.strip(), *text.splitlines())}
         with self._lock:
             before = len(self._texts)
             self._texts.update(part for part in parts if len(part) >= self.SHORTEST)
@@ -120,6 +127,18 @@ class Secrets:
         if not self._ordered:
             return value
         return map_texts(value, self.mask)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts inside nested mappings (without their keys) and lists."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for child in value.values():
+            yield from _texts(child)
+    elif isinstance(value, (list, tuple)):
+        for child in value:
+            yield from _texts(child)
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:

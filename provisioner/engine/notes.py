@@ -110,7 +110,9 @@ class Notes:
             status=verdict.status,
             address=item.address,
             item=None if item.label is None else (f"(item {item.index + 1})" if job.no_log else mask(item.label)),
-            changes=tuple(_without_content(change) for change in outcome.changes) if job.no_log else tuple(mask_data(outcome.changes)),
+            changes=tuple(_without_content(change) for change in outcome.changes)
+            if job.no_log
+            else tuple({**mask_data(change), "kind": change["kind"]} for change in outcome.changes),
             diffs=() if job.no_log else tuple(mask(diff) for diff in outcome.diffs),
             msg=HIDDEN if job.no_log and verdict.failed else ("" if job.no_log else mask(verdict.msg)),
             result=mask_data(result),

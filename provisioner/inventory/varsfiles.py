@@ -146,6 +146,8 @@ def read_document(path: Path, vault: Vault | None, warnings: Diagnostics | None 
             warnings.add(item)
     if "__ansible_" in text and text.lstrip().startswith("{"):
         document = yaml.Document(document.file, revive(document.data, vault, Span(str(path))), document.places)
+    if decrypted:
+        vault.secrets.add_data(document.data)
     # The lines of a decrypted text are not those of the file.
     return yaml.Document(document.file, document.data) if decrypted else document
 

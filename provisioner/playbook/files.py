@@ -46,6 +46,8 @@ class Files:
             document = self.document(file)
             if document.data is None:
                 continue
+            if document.sealed and self._context.hide is not None:
+                self._context.hide(document.data)
             if not isinstance(document.data, dict):
                 self._context.diagnostics.error(
                     f"{file} must hold a mapping of names to values", document.span(), help="write 'name: value' lines", code="vars-file"

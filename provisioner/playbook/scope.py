@@ -44,6 +44,7 @@ class LoadContext:
     registry          finds modules; ``library/`` folders met on the way are added to it
     bridge            knows of modules of Ansible's kind whether they can be run; None: none can
     vault             decrypts vaulted files and ``!vault`` values: ``(ciphertext, span) -> value``
+    hide              is told the values of variable files that were encrypted as a whole: secrets from then on
     render            renders a name of a static import from variables known before the run; raises ``ProvisionError``,
                       ``UnknownValueError`` or ``LookupError`` where it cannot. None: such names are errors
     check_template    looks at a text (a template, or an expression when the second argument is true) and says what is wrong with its
@@ -64,6 +65,7 @@ class LoadContext:
     registry: Registry = field(default_factory=Registry)
     bridge: Bridge | None = None
     vault: Callable[[str, Span], Any] | None = None
+    hide: Callable[[Any], None] | None = None
     render: Callable[[str, Mapping[str, Any]], Any] | None = None
     check_template: Callable[[str, bool], str | None] | None = None
     check_file: Callable[[str, str], Diagnostic | None] | None = None

@@ -47,6 +47,8 @@ class Document:
     file: str
     data: Any
     places: Place = NO_PLACE
+    sealed: bool = False
+    """Whether the file was encrypted as a whole."""
 
     def span(self, *path: Hashable) -> Span:
         """Where the value at this path of keys and indexes stands; the nearest enclosing one when the path leads nowhere."""
@@ -81,7 +83,7 @@ def _load(source: Path | str, file: str, vault: Callable[[str, Span], str] | Non
         text = _read(source) if isinstance(source, Path) else source
         if text.startswith(VAULT_HEADER):
             text = _decrypt(text, Span(file), vault)
-            return Document(file, _Builder(file, vault, diagnostics).document(text).data)
+            return Document(file, _Builder(file, vault, diagnostics).document(text).data, sealed=True)
         return _Builder(file, vault, diagnostics).document(text)
     except yaml.YAMLError as error:
         diagnostics.add(causes.explain(error, text, file))

@@ -202,6 +202,7 @@ def _loader(config: Config, vault: Vault, extra: Mapping[str, Any], environment:
         registry=bridge.registry,
         bridge=bridge,
         vault=vault,
+        hide=vault.secrets.add_data,
         render=inventory_renderer(),
         check_template=lambda text, expression: _template_problem(environment, text, expression),
         check_file=environment.file_check,

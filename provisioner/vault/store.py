@@ -17,7 +17,7 @@ _GIVE_PASSWORD = "give one with --vault-password-file FILE, --vault-id ID@FILE o
 
 
 class Vault:
-    """Opens and seals with several passwords; every decrypted inline value is registered as a secret.
+    """Opens and seals with several passwords; what is decrypted for a run is registered as a secret.
 
     ``match_ids`` tries only passwords of the id an envelope names (``vault_id_match``). Safe to use from several threads.
     """
@@ -67,9 +67,13 @@ class Vault:
         return self.value(content, span) if span.line else self.open(content, Span(span.file, 1)).decode()
 
     def read(self, path: Path | str) -> bytes:
-        """A file's content, decrypted when the file is an envelope as a whole. Raises ``OSError`` and ``InputError``."""
+        """A file's content; that of an envelope is decrypted, and is a secret from then on. Raises ``OSError`` and ``InputError``."""
         content = Path(path).read_bytes()
-        return self.open(content, Span(str(path), 1), "") if is_vaulted(content) else content
+        if not is_vaulted(content):
+            return content
+        plain = self.open(content, Span(str(path), 1), "")
+        self.secrets.add(plain.decode("utf-8", "surrogateescape"))
+        return plain
 
     def seal(self, plain: bytes, vault_id: str | None = None) -> str:
         """An envelope's text, sealed with the password of ``vault_id``, by default the only one there is. Raises ``UsageError``."""

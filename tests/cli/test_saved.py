@@ -161,3 +161,45 @@ def test_json(planned: Project) -> None:
     refused = planned("apply", "plan.json", "--format", "json")
     assert refused.code == 3
     assert "already applied" in refused.document["errors"][0]
+
+
+SEALED = (
+    "group_vars/all.yml",
+    "host_vars/here.yml",
+    "playbooks/given.yml",
+    "playbooks/included.yml",
+    "playbooks/files/plain.txt",
+    "playbooks/roles/r/vars/main.yml",
+)
+SHOWING = """
+- include_vars: included.yml
+- include_role: {name: r}
+- debug: {msg: "{{ [group_secret, host_secret, given_secret, included_secret.deep[0], lookup('unvault', 'plain.txt')] }}"}
+- copy: {dest: W/made, content: "{{ group_secret }} {{ host_secret }} {{ given_secret }} {{ included_secret.deep[0] }} {{ lookup('unvault', 'plain.txt') }}"}
+- copy: {dest: W/copied, src: plain.txt}
+"""
+
+
+def test_what_is_encrypted_as_a_whole_is_shown_nowhere(project: Project) -> None:
+    project.write("password", "open sesame\n")
+    project.write("group_vars/all.yml", "group_secret: from-the-group\nport: 80\n")
+    project.write("host_vars/here.yml", "host_secret: from-the-host\n")
+    project.write("playbooks/given.yml", "given_secret: from-a-file\n")
+    project.write("playbooks/included.yml", "included_secret: {deep: [from-deep-inside]}\n")
+    project.write("playbooks/files/plain.txt", "from-a-text\n")
+    project.write("playbooks/roles/r/vars/main.yml", "role_secret: from-the-role\n")
+    project.write("playbooks/roles/r/tasks/main.yml", '- debug: {msg: "{{ role_secret }}"}\n')
+    project.tasks(SHOWING)
+    site = project.path("playbooks/site.yml")
+    site.write_text(site.read_text().replace("  tasks:", "  vars_files: [given.yml]\n  tasks:"))
+    password = ("--vault-password-file", "password")
+    for name in SEALED:
+        assert project("vault", "encrypt", name, *password).code == 0
+    said = project("plan", "inventory.yml", "-D", "-v", "-o", "plan.json", *password)
+    assert said.code == 0, said.err
+    done = project("apply", "plan.json", "-D", "-v", *password)
+    assert done.code == 0, done.err
+    shown = "".join((said.out, said.err, project.path("plan.json").read_text(), done.out, done.err))
+    assert "from-" not in shown
+    assert "********" in shown
+    assert project.path("made").read_text().startswith("from-the-group from-the-host from-a-file from-deep-inside")
