@@ -174,8 +174,9 @@ SEALED = (
 SHOWING = """
 - include_vars: included.yml
 - include_role: {name: r}
-- debug: {msg: "{{ [group_secret, host_secret, given_secret, included_secret.deep[0], lookup('unvault', 'plain.txt')] }}"}
-- copy: {dest: W/made, content: "{{ group_secret }} {{ host_secret }} {{ given_secret }} {{ included_secret.deep[0] }} {{ lookup('unvault', 'plain.txt') }}"}
+- set_fact: {all: "{{ [group_secret, host_secret, given_secret, included_secret.deep[0], lookup('unvault', 'plain.txt')] }}"}
+- debug: {msg: "{{ all }}"}
+- copy: {dest: W/made, content: "{{ all | join(' ') }}"}
 - copy: {dest: W/copied, src: plain.txt}
 """
 
