@@ -12,7 +12,8 @@ from provisioner.ports import Mode
 from provisioner.values import Secrets
 
 DEFAULT_FORKS = 50
-BECOME_METHODS = ("sudo", "su", "doas")
+BECOME_METHODS = ("sudo", "su", "doas", "runuser")
+"""Those that ``transport.bootstrap`` knows; Ansible's full names (``ansible.builtin.sudo``) mean the same."""
 
 
 def _threads(workers: int) -> Executor:

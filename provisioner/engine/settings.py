@@ -120,7 +120,7 @@ def _become(rendered: Any, scope: Scope, options: Options) -> BecomeSettings:
     return BecomeSettings(
         wanted,
         str(pick("become_user", options.become_user, "ansible_become_user") or "root"),
-        str(pick("become_method", options.become_method, "ansible_become_method")),
+        str(pick("become_method", options.become_method, "ansible_become_method")).rpartition(".")[2],
         str(pick("become_flags", options.become_flags, "ansible_become_flags") or ""),
         str(pick("become_exe", options.become_exe, "ansible_become_exe") or ""),
         pick("", options.become_password, "ansible_become_password", "ansible_become_pass", "ansible_sudo_pass"),

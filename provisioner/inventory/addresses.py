@@ -38,6 +38,8 @@ def is_address(text: str) -> bool:
 def expand(entry: str) -> tuple[list[str], int | None]:
     """Names and port of one host entry. Raises ``HostPatternError``."""
     entry = entry.strip()
+    if not entry:
+        raise HostPatternError("a host's name is empty")
     if entry == "---":
         raise HostPatternError("'---' is no host: it begins a YAML file")
     if entry.endswith(":") or ": " in entry:

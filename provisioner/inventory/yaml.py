@@ -12,6 +12,8 @@ from provisioner.inventory.varsfiles import VariableSpans
 from provisioner.playbook.places import Place, below, key_of, span
 
 SECTIONS = ("vars", "children", "hosts")
+OWN = ("x-", "x_", "_", ".")
+"""How keys begin that are nobody's but the author's."""
 
 
 def parse(source: Source, draft: Draft) -> None:
@@ -90,7 +92,14 @@ class _Reader:
             raise Refusal(str(error), span(self._file, key_of(place, entry))) from None
 
     def _unexpected(self, group: str, section: Any, content: Any, where: Span) -> None:
-        hint = did_you_mean(str(section), SECTIONS) or f"a group has {', '.join(SECTIONS)}"
+        """A key that no group has: one that is nearly right was meant to be that, and would take its hosts away unseen.
+
+        Others, and those that are marked as somebody's own (``x-common``, where anchors live), are skipped with a warning, as stock does.
+        """
+        near = did_you_mean(str(section), SECTIONS)
+        if near and not str(section).startswith(OWN):
+            raise Refusal(f"group {group!r} has an unknown key {section!r}; {near}", where)
+        hint = f"a group has {', '.join(SECTIONS)}"
         if content is None or isinstance(content, dict):
             hint += "; a group below this one belongs under 'children', a host under 'hosts'"
         else:

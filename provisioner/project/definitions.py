@@ -24,7 +24,7 @@ def static_scope(
     inventory: Inventory, host: str, playbooks: Sequence[Playbook], extra_vars: Mapping[str, Any], limit_roles: Iterable[str] | None = None
 ) -> Scope:
     """The scope of a host over the plays that select it; ``limit_roles`` keeps only these roles' variables (None: all)."""
-    plays = [play for playbook in playbooks for play in playbook.plays if _selects(inventory, play, host)]
+    plays = plays_of(inventory, host, playbooks)
     folder = plays[0].folder if plays else None
     layers = [
         Layer(INVENTORY_LEVELS[source.level], source.values, source.origin or source.subject, spans=source.spans)
@@ -99,6 +99,11 @@ class Rendered(Mapping[str, Any]):
         return len(self._templar.scope.names())
 
 
+def plays_of(inventory: Inventory, host: str, playbooks: Sequence[Playbook]) -> list[Play]:
+    """The plays that select a host, or may."""
+    return [play for playbook in playbooks for play in playbook.plays if _selects(inventory, play, host)]
+
+
 def _selects(inventory: Inventory, play: Play, host: str) -> bool:
     from provisioner.project.preflight import literal_hosts
 
@@ -144,11 +149,15 @@ def _role_layers(role: RoleSource) -> Iterator[Layer]:
         (Level.ROLE_PARAMS, role.params, "parameters", None),
     ):
         if values:
-            known = {} if prefix is None else {name: _span(role.origins[prefix + name]) for name in values if prefix + name in role.origins}
+            known = (
+                {}
+                if prefix is None
+                else {name: span_of_text(role.origins[prefix + name]) for name in values if prefix + name in role.origins}
+            )
             yield Layer(level, values, f"role {role.name} ({what})", spans=known)
 
 
-def _span(text: str) -> Span:
+def span_of_text(text: str) -> Span:
     """``file:12:3`` as a place."""
     parts = text.rsplit(":", 2)
     if len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit():

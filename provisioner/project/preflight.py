@@ -14,6 +14,7 @@ from provisioner.engine.options import Options
 from provisioner.engine.selection import selected, starts_at, tag_set
 from provisioner.inventory import Inventory
 from provisioner.playbook.model import Block, Entry, Play, Playbook, RoleSource, Task
+from provisioner.project.reach import check_hosts
 
 SPECIAL_TAGS = frozenset({"all", "tagged", "untagged", "always", "never"})
 _DYNAMIC = ("include_tasks", "include_role")
@@ -31,6 +32,9 @@ def check(playbooks: Sequence[Playbook], inventory: Inventory, options: Options)
     for playbook in playbooks:
         for play in playbook.plays:
             _check_hosts(play, inventory, made, found)
+    for playbook in playbooks:
+        for play in playbook.plays:
+            _check_reach(play, inventory, options, found)
     plays = any(playbook.plays for playbook in playbooks)  # none where a file cannot be read: that is said already
     if plays and not found.errors and options.limit is not None and not _anybody(playbooks, inventory, options.limit):
         found.error(
@@ -87,6 +91,15 @@ def _check_hosts(play: Play, inventory: Inventory, made: set[str], found: Diagno
         if "*" in made or any(repr(name) in item.message for name in made):
             continue
         found.add(item)
+
+
+def _check_reach(play: Play, inventory: Inventory, options: Options, found: Diagnostics) -> None:
+    """How the hosts of a play are reached; nothing where the pattern is not known, or wrong and so reported already."""
+    pattern = literal_hosts(play)
+    if pattern is None or found.errors:
+        return
+    overridden = {*options.extra_vars, *play.directives.vars}
+    _merge(found, check_hosts(inventory, inventory.match(pattern, options.limit), overridden, play.folder))
 
 
 def _made_groups(play: Play) -> set[str]:

@@ -86,6 +86,35 @@ def test_explain_names_each_place_once(roles: Project) -> None:
     assert said.out.count("wins") == 1
 
 
+def test_explain_names_what_the_run_decides(roles: Project) -> None:
+    files = "[first.yml, 'for-{{ ansible_facts.os_family }}.yml']"
+    roles.write("playbooks/site.yml", f"- name: Try\n  hosts: all\n  gather_facts: false\n  vars_files: {files}\n  roles: [banner]\n")
+    roles.write("playbooks/vars/first.yml", "other: 1\nbanner_text: from a file\n")
+    roles.write("playbooks/vars/for-Debian.yml", "banner_text: for Debian\n")
+    roles.write("playbooks/vars/for-RedHat.yml", "other: 2\n")
+    tasks = (
+        "- name: of the family\n  include_vars: 'family-{{ ansible_facts.os_family }}.yml'\n"
+        "- name: reckon\n  set_fact: {banner_text: reckoned}\n  when: other == 1\n"
+        "- name: ask\n  command: hostname\n  register: answer\n"
+    )
+    roles.write("playbooks/roles/banner/tasks/main.yml", tasks)
+    roles.write("playbooks/roles/banner/vars/family-Debian.yml", "banner_text: of Debian\n")
+    said = roles("explain", "inventory.yml", "here", "banner_text")
+    lines = [line.strip() for line in said.out.splitlines() if line.strip()]
+    assert [line for line in lines if line.startswith("may")] == [
+        "may   reckoned",
+        "may   of Debian",
+        "may   for Debian",
+    ]
+    assert lines[1:3] == ["wins  from a file", "vars_files of the play: playbooks/vars/first.yml:2:1 (play Try (vars_files))"]
+    task = "playbooks/roles/banner/tasks/main.yml:4:14 (role banner, task reckon (set_fact)), where its condition holds"
+    assert f"set_fact and registered results: {task}" in lines
+    assert any("family-Debian.yml:1" in line and "if family-{{ ansible_facts.os_family }}.yml comes to that file" in line for line in lines)
+    document = roles("explain", "inventory.yml", "here", "answer", "--format", "json").document
+    assert document["definitions"] == []
+    assert [one["origin"] for one in document["possible"]] == ["role banner, task ask (register)"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [(["hree", "banner_text"], "did you mean 'here'"), (["here", "banner_txet"], "did you mean 'banner_text'")],

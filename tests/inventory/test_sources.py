@@ -293,8 +293,42 @@ def test_an_empty_file_is_an_empty_inventory(tmp_path: Path) -> None:
     assert not load([write(tmp_path, "h", "# nothing yet\n"), write(tmp_path, "h.yml", "---\n"), write(tmp_path, "e.yml", "")]).hosts
 
 
-def test_unknown_keys_are_warnings(tmp_path: Path) -> None:
-    inventory = load([write(tmp_path, "h.yml", "g:\n  hots: {a: }\n  hosts: {b: }\n")])
+@pytest.mark.parametrize(
+    ("typo", "meant"), [("host", "hosts"), ("hots", "hosts"), ("child", "children"), ("var", "vars"), ("variables", "vars")]
+)
+def test_a_key_that_is_nearly_right_is_refused(tmp_path: Path, typo: str, meant: str) -> None:
+    """It would take its hosts away unseen."""
+    path = write(tmp_path, "h.yml", f"all:\n  hosts: {{b: }}\n  {typo}: {{a: }}\n")
+    with pytest.raises(InputError) as caught:
+        load([path])
+    (error,) = caught.value.diagnostics.errors
+    assert error.message == f"group 'all' has an unknown key {typo!r}; did you mean {meant!r}?"
+    assert str(error.span) == f"{path}:3:3"
+
+
+@pytest.mark.parametrize("key", ["description", "x-vars", "_hosts", "gpu_nodes"])
+def test_other_keys_are_skipped_with_a_warning_as_stock_does(tmp_path: Path, key: str) -> None:
+    path = write(tmp_path, "h.yml", f"g:\n  {key}: {{a: }}\n  hosts: {{b: }}\n")
+    inventory = load([path])
     (warning,) = inventory.warnings
-    assert "key 'hots' of group 'g' means nothing" in warning.message
-    assert "did you mean 'hosts'?" in warning.help
+    assert f"key {key!r} of group 'g' means nothing" in warning.message
+    assert str(warning.span) == f"{path}:2:3"
+    assert list(inventory.hosts) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("h.yml", 'g:\n  hosts:\n    "": {a: 1}\n', ":3:5"),
+        ("h.yml", 'g:\n  hosts:\n    " ": {a: 1}\n', ":3:5"),
+        ("h.ini", '[g]\n"" a=1\n', ":2"),
+        ("h.json", '{"g": {"hosts": {"": {}}}}', ":1:18"),
+    ],
+)
+def test_a_host_without_a_name(tmp_path: Path, name: str, text: str, place: str) -> None:
+    path = write(tmp_path, name, text)
+    with pytest.raises(InputError) as caught:
+        load([path])
+    (error,) = caught.value.diagnostics.errors
+    assert error.message == "a host's name is empty"
+    assert str(error.span).startswith(path + place)
