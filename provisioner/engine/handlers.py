@@ -142,8 +142,12 @@ class HostHandlers:
         """Names of the handlers that are notified and have not run."""
         return [self._label(handler) for handler in self._book.handlers if handler.index in self._notices or handler.index in self._failed]
 
-    def run(self, place: Place) -> None:
-        """Run what is notified, in the order of definition, each once; what they notify in turn runs as well."""
+    def run(self, place: Place, *, last: bool = False) -> None:
+        """Run what is notified, in the order of definition.
+
+        What a handler notifies that stands before it is left for the next time handlers run in this play; ``last``: there is none, so
+        those run now, each once.
+        """
         walk = self._walk
         unconnected = bool(self._book.handlers) and not walk.running_agents()
         if unconnected or self._notices or walk.host.earlier or any(job.task.notify for job in walk.batch.jobs):
@@ -152,11 +156,12 @@ class HostHandlers:
         ran: set[int] = set()
         turn = FIRST
         while any(index not in ran for index in self._notices):
-            # Handlers may notify ones that stand before them: those have their turn in another round.
             for handler in list(self._book.handlers):
                 if handler.index in self._notices and handler.index not in ran:
                     self._one(handler, (*place, turn, FIRST + handler.index), ran)
             turn += 1
+            if not last:
+                return
 
     def foreseen(self, job: Job) -> tuple[str, ...]:
         """How the journal names what a task will notify if it changes anything, as far as that can be told before it runs."""

@@ -68,6 +68,13 @@ class Outcome:
         return cls({"changed": False, "failed": True, "msg": msg, **result})
 
     @classmethod
+    def broken(cls, why: str) -> Outcome:
+        """The task itself is not sound. Results say so in Ansible's way, which playbooks look for; people are shown the reason alone."""
+        outcome = cls.failure(f"Task failed: {why}")
+        outcome.message = why
+        return outcome
+
+    @classmethod
     def skipped(cls, reason: str, **result: Any) -> Outcome:
         """Not asked for."""
         return cls({"changed": False, "skipped": True, "skip_reason": reason, **result})

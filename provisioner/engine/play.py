@@ -89,7 +89,7 @@ class PlayShared:
         for number, entries, flush in ((1, play.pre_tasks, True), (3, bodies, False), (4, play.tasks, True), (6, play.post_tasks, True)):
             if entries:
                 found.append(Section((number,), entries, inherited))
-            if flush and (entries or number == 4):
+            if flush and (entries or number >= 4):  # without post_tasks, too: handlers of the tasks may have notified earlier ones
                 found.append(Section((number + 1,), None, inherited))
         return found
 
@@ -205,7 +205,7 @@ class PlayRun:
         if not self.shared.force_handlers:
             return
         try:
-            walk.handlers.run((*walk.place[:1], 1 << 20))
+            walk.handlers.run((*walk.place[:1], 1 << 20), last=True)
         except (TaskFailed, HostEnds):
             pass  # noted where it happened; the host has failed anyway
 

@@ -168,7 +168,7 @@ class TaskLife:
             items = loop_items(self.task, loop, job.scope, self.walk.expressions)
         except ProvisionError as error:
             # As in Ansible: a loop over nothing sensible is no mistake where the task does not apply.
-            return None, self._without_loop(job, Outcome.failure(explain(error, job, self.walk.host)))
+            return None, self._without_loop(job, Outcome.broken(explain(error, job, self.walk.host)))
         if isinstance(items, Unknown):
             return None, self._without_loop(job, Outcome.waiting(items.because))
         if not items:
@@ -208,7 +208,7 @@ class TaskLife:
             item.label = label_of(loop, item.value, item.scope)
         except ProvisionError as error:
             item.label = str(index)
-            item.outcome = Outcome.failure(explain(error, item.job, self.walk.host))
+            item.outcome = Outcome.broken(explain(error, item.job, self.walk.host))
         item.extra = item_extra(loop, item.value, variables)
 
     def _decide(self, item: Item) -> None:
@@ -219,7 +219,7 @@ class TaskLife:
         try:
             truth = self.walk.expressions.truth(conditions, item.scope, self.task.span_of("when"))
         except ProvisionError as error:
-            item.outcome = Outcome.failure(explain(error, item.job, self.walk.host, "when"))
+            item.outcome = Outcome.broken(explain(error, item.job, self.walk.host, "when"))
             return
         if truth.holds is False:
             item.outcome = Outcome.skipped("Conditional result was False", false_condition=truth.condition)
@@ -240,7 +240,8 @@ class TaskLife:
                 item.facts_of = walk.run.host(item.delegated_to)
             item.settings = step_settings(self.task, self.inherited, item.scope, walk.expressions, walk.run.options)
             if item.settings.background is not None and self.action is not None and not self.action.background:
-                raise ProvisionError(f"This action ({self.task.action}) does not support async.")
+                item.outcome = Outcome.failure(f"This action ({self.task.action}) does not support async.")
+                return
             written, params = arguments_of(walk, item)
             unknown = find_unknown(params)
             if self.action is not None:
@@ -256,7 +257,7 @@ class TaskLife:
         except HostUnreachable as error:
             item.outcome = lost(error)
         except ProvisionError as error:
-            item.outcome = Outcome.failure(explain(error, item.job, walk.host))
+            item.outcome = Outcome.broken(explain(error, item.job, walk.host))
 
     def _act(self, item: Item, written: Mapping[str, Any], params: Mapping[str, Any]) -> None:
         done = self.perform(Call(self.walk, item, written, params))

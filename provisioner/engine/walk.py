@@ -62,11 +62,12 @@ class HostWalk:
 
     def through(self, sections: list[Section]) -> None:
         """Walk the whole play. Signals that end it on this host are the caller's to catch."""
+        last = [section for section in sections if section.entries is None][-1:]
         for section in sections:
             if section.facts:
                 self._gather(section)
             elif section.entries is None:
-                self.handlers.run(section.place)
+                self.handlers.run(section.place, last=section in last)
             else:
                 self.entries(section.entries, section.inherited, section.place)
         self.batch.flush()

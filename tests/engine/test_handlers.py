@@ -229,3 +229,23 @@ def test_what_could_not_be_noted_is_said(three: Project) -> None:
     )
     [warned] = ran.events_of(Warned)
     assert "it could not be noted on h1 that these handlers are due: restart" in warned.diagnostic.message
+
+
+def test_a_handler_notified_by_a_later_one_waits_for_the_next_flush_and_is_never_lost(one: Project) -> None:
+    def order(tasks: str) -> list[str]:
+        ran = one.play(
+            tasks,
+            head="""
+  handlers:
+    - {name: early, command: early}
+    - {name: chained, command: chained, notify: [early, late]}
+    - {name: late, command: late}
+""",
+        )
+        return [step.task for step in ran.steps]
+
+    notified = "    - {name: t, command: x, notify: chained}\n"
+    assert order(notified) == ["t", "chained", "late", "early"]
+    flushed = f"{notified}    - meta: flush_handlers\n    - {{name: u, command: y}}\n"
+    assert order(flushed) == ["t", "chained", "late", "u", "early"]
+    assert order(f"{flushed}  post_tasks:\n{notified}") == ["t", "chained", "late", "u", "early", "t", "chained", "late", "early"]

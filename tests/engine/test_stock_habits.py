@@ -187,3 +187,16 @@ def test_the_first_handler_of_a_name_in_a_list_is_meant_with_all_that_listen(one
         "    - {name: other, listen: h, debug: {msg: listens}}\n",
     )
     assert [step.msg for step in ran.steps[1:]] == ["first", "listens"]
+
+
+def test_results_of_tasks_that_are_not_sound_say_so_and_people_read_the_reason(one: Project) -> None:
+    ran = one.play(
+        """
+    - {name: bad, debug: {msg: "{{ nope }}"}, ignore_errors: true, register: a}
+    - {name: bad when, debug: , when: nope, ignore_errors: true, register: b}
+    - {name: asked, fail: {msg: x}, ignore_errors: true, register: c}
+    - {assert: {that: [a.msg is match('Task failed:'), b.msg is match('Task failed:'), c.msg == 'x']}}
+"""
+    )
+    assert statuses(ran)[-1] == "ok"
+    assert (ran.of("bad").msg, ran.of("asked").msg) == ("'nope' is undefined", "x")
