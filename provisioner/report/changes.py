@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from provisioner.report.text import clean, one_line
+from provisioner.report.text import cause, clean, one_line
 
 STYLE = {"+": "create", "~": "change", "-": "remove", "!": "act", "?": "maybe"}
 
@@ -40,7 +40,7 @@ class Line:
     @property
     def note(self) -> str:
         """What stands behind the text of a change that is not certain."""
-        return f"  (maybe, because {self.maybe})" if self.maybe else ""
+        return f"  (maybe, {cause(self.maybe)})" if self.maybe else ""
 
 
 def describe(change: Mapping[str, Any], *, planned: bool = False, maybe: str = "") -> Line:

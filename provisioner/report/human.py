@@ -29,7 +29,7 @@ from provisioner.report.groups import Group, Groups, word_of
 from provisioner.report.progress import Progress
 from provisioner.report.steps import as_json, change_lines, diff_lines, failure_lines, headline, message_lines
 from provisioner.report.summary import Retry, lost_hosts, lost_lines, write_summary
-from provisioner.report.text import Paper, clean, one_line, place_of
+from provisioner.report.text import Paper, cause, clean, one_line, place_of
 
 PATIENCE = 10.0
 _PAINT = {"ignored": "skipped", "rescued": "changed"}
@@ -136,7 +136,7 @@ class HumanReport:
     def _notified(self, event: HandlerNotified) -> None:
         if self._verbosity:
             maybe = "" if event.certain else " maybe"
-            text = f"  {clean(event.host)} notifies{maybe} {one_line(event.handler)} (because of {one_line(event.because)})"
+            text = f"  {clean(event.host)} notifies{maybe} {one_line(event.handler)} ({cause(one_line(event.because))})"
             with self._writing():
                 self._out.line(self._out.paint(text, "dim"))
 

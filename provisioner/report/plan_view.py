@@ -10,7 +10,7 @@ from typing import Any
 from provisioner.diagnostics import fold_hosts
 from provisioner.report.changes import describe
 from provisioner.report.summary import label_of
-from provisioner.report.text import clean, one_line, plural
+from provisioner.report.text import cause, clean, one_line, plural
 
 _QUIET = ("ok", "skipped")
 _COMMANDS = ("command", "shell", "script", "raw")
@@ -116,8 +116,7 @@ class PlanView:
                     word = "maybe " if step["status"] == "maybe" or not change.get("certain", True) else ""
                     found.setdefault((word + text, because), []).append(step["host"])
         return [
-            f"{text} on {clean(fold_hosts(hosts))}{f' (because {_bare(because)})' if because else ''}"
-            for (text, because), hosts in found.items()
+            f"{text} on {clean(fold_hosts(hosts))}{f' ({cause(because)})' if because else ''}" for (text, because), hosts in found.items()
         ]
 
 
@@ -134,10 +133,6 @@ def _consequence(change: Mapping[str, Any]) -> str:
     return ""
 
 
-def _bare(because: str) -> str:
-    return because.removeprefix("because ")
-
-
 def step_label(step: Mapping[str, Any]) -> str:
     """``role : task``, marked when it is a handler."""
     label = label_of(step.get("role"), str(step.get("task", "")))
@@ -150,9 +145,9 @@ def step_notes(step: Mapping[str, Any], causes: str = "") -> list[tuple[str, str
     item = f" [{one_line(str(step['item']), 60)}]" if step.get("item") is not None else ""
     reason = one_line(str(step.get("reason") or step.get("msg") or ""))
     if status == "deferred":
-        return [("deferred", f"… deferred{item}, because {_bare(reason) or 'it depends on an earlier step'}")]
+        return [("deferred", f"… deferred{item}, {cause(reason)}")]
     if status == "maybe" and not step.get("changes"):
-        return [("maybe", f"? maybe{item}, because {_bare(reason) or 'it depends on an earlier step'}")]
+        return [("maybe", f"? maybe{item}, {cause(reason)}")]
     if status == "skipped":
         return [("skipped", f"skipped{item}: {reason or 'its condition is false'}")]
     if status == "failed":
@@ -168,7 +163,7 @@ def step_notes(step: Mapping[str, Any], causes: str = "") -> list[tuple[str, str
     elif status == "changed" and not step.get("changes"):
         notes.append(("change", f"~{item} {one_line(str(step.get('msg') or '')) or 'changed'}"))
     if step.get("handler") and reason and status == "changed":
-        notes.append(("dim", f"because {_bare(reason)}{causes}"))
+        notes.append(("dim", f"{cause(reason)}{causes}"))
     return notes
 
 

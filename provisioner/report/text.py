@@ -137,3 +137,13 @@ class Paper:
     def flush(self) -> None:
         """Hand on what was written."""
         self.stream.flush()
+
+
+def cause(reason: str) -> str:
+    """A reason as the end of a sentence: ``because it …``, ``because of /etc/x``, ``only if … changes``."""
+    bare = reason.removeprefix("because ") or "it depends on an earlier step"
+    if bare.startswith(("only if ", "because of ")):
+        return bare
+    first = bare.partition(" ")[0]
+    is_noun = first.startswith("/") or first.endswith("ing") or first in ("package", "the", "GPU", "unit", "user", "group")
+    return f"because {'of ' if is_noun else ''}{bare}"

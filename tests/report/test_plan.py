@@ -6,11 +6,13 @@ import io
 import json
 from typing import Any
 
+import pytest
+
 from provisioner.events import HostLost, Record
 from provisioner.report.json import dumps
 from provisioner.report.markdown import plan_markdown
 from provisioner.report.plan_text import write_plan
-from provisioner.report.text import Paper
+from provisioner.report.text import Paper, cause
 from provisioner.values import Unknown
 from tests.report.samples import MODE, MOTD, RESTART, change, fleet, run
 from tests.report.test_human import HOSTILE, check
@@ -104,3 +106,19 @@ def test_json_is_valid_for_foreign_bytes() -> None:
 def test_markdown_cannot_be_broken_out_of() -> None:
     plan = document(fleet("changed", "x", changes=(change("write_file", "/a```\n<script>", None, {}),)))
     assert plan_markdown(plan).count("```") == 2
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("installing nginx", "because of installing nginx"),
+        ("/etc/docker/daemon.json", "because of /etc/docker/daemon.json"),
+        ("because /etc/docker/daemon.json", "because of /etc/docker/daemon.json"),
+        ("only if /etc/x changes", "only if /etc/x changes"),
+        ("it has to run for real", "because it has to run for real"),
+        ("the deferred step alternatives", "because of the deferred step alternatives"),
+        ("", "because it depends on an earlier step"),
+    ],
+)
+def test_reasons_read_as_sentences(reason: str, said: str) -> None:
+    assert cause(reason) == said
