@@ -35,13 +35,13 @@ $(VENV)/.packages: Makefile
 
 $(VENV)/.ready: pyproject.toml $(VENV)/.packages
 	python3 -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]' --config-settings editable_mode=compat
+	$(BIN)/pip install -qq --disable-pip-version-check --editable '.[dev]' --config-settings editable_mode=compat
 	@touch $@
 
 peers: $(PEERS)/.ready ## Install the tools we are compared with (ansible-core, Mitogen, pyinfra)
 $(PEERS)/.ready: pyproject.toml $(VENV)/.packages
 	python3 -m venv $(PEERS)
-	$(PEERS)/bin/pip install --quiet --disable-pip-version-check 'ansible-core==2.19.*' 'mitogen>=0.3.20' 'pyinfra>=3.2'
+	$(PEERS)/bin/pip install -qq --disable-pip-version-check 'ansible-core==2.19.*' 'mitogen>=0.3.20' 'pyinfra>=3.2'
 	@touch $@
 
 demo: $(VENV)/.ready ## Two throw-away nodes, provisioned, verified
