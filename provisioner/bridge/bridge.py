@@ -34,20 +34,21 @@ class Program:
 
 
 class Bridge:
-    """One for a session. ``core`` is None where no ansible-core is installed; ``overrides`` are folders of ``module_utils``."""
+    """One for a session. ``core``: None where no ansible-core is installed; ``shared``: folders of ``module_utils`` for all projects."""
 
-    def __init__(self, core: Core | None, registry: Registry, overrides: tuple[Path, ...] = ()) -> None:
+    def __init__(self, core: Core | None, registry: Registry, shared: tuple[Path, ...] = ()) -> None:
         self.core = core
         self.registry = registry
         self.routing = Routing(core, lambda: registry.collections)
-        self._overrides = [*overrides]
+        self._shared = shared
+        self._own: list[Path] = []
         self._programs: dict[tuple[Path, int], Program] = {}
         self._lock = threading.Lock()
 
     def add_home(self, folder: Path) -> None:
         """Take in the ``module_utils/`` of a playbook's folder or a role."""
-        if (folder / "module_utils").is_dir() and folder / "module_utils" not in self._overrides:
-            self._overrides.append(folder / "module_utils")
+        if (folder / "module_utils").is_dir() and folder / "module_utils" not in self._own:
+            self._own.append(folder / "module_utils")
 
     # -- what can be run -----------------------------------------------------------------------------------------------------------
 
@@ -110,7 +111,7 @@ class Bridge:
         if refused is not None:
             raise InputError.of(f"module {info.full_name!r} cannot be run", why=refused[0], help=refused[1])
         assert info.path is not None, "foreign modules have a file"
-        key = (info.path, len(self._overrides))
+        key = (info.path, len(self._own))
         with self._lock:
             if key not in self._programs:
                 self._programs[key] = self._made(info, info.path)
@@ -130,7 +131,9 @@ class Bridge:
     def _packed(self, info: ModuleInfo, style: Style) -> bytes:
         assert self.core is not None, "without it such modules are refused"
         routes = self.routing.redirects
-        library = Library(self.core, tuple(self._overrides), tuple(self.registry.collections), lambda home: routes(home, "module_utils"))
+        library = Library(
+            self.core, (*self._own, *self._shared), tuple(self.registry.collections), lambda home: routes(home, "module_utils")
+        )
         return pack(library, _main(info), style.text)
 
     def arguments(self, info: ModuleInfo, given: Mapping[str, Any], *, no_log: bool, verbosity: int, shell: str) -> dict[str, Any]:

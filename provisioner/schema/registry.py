@@ -76,12 +76,14 @@ class ModuleInfo:
 class Registry:
     """Finds modules by the names people write.
 
-    ``libraries`` are searched before the built-in modules (but never for ``ansible.builtin.X``); ``collections`` are folders that hold
-    ``ansible_collections``.
+    ``libraries`` are searched before the built-in modules (but never for ``ansible.builtin.X``), and after those of playbooks and roles;
+    ``collections`` are folders that hold ``ansible_collections``.
     """
 
     def __init__(self, libraries: Iterable[Path] = (), collections: Iterable[Path] = ()) -> None:
-        self._libraries: list[Path] = []
+        self._own_libraries: list[Path] = []
+        self._libraries = list(dict.fromkeys(folder for folder in libraries if folder.is_dir()))
+        self._own_collections: list[Path] = []
         self._collections = list(collections)
         self._homes: list[Path] = []
         self._listed: dict[Path, tuple[Path, ...]] = {}
@@ -89,18 +91,16 @@ class Registry:
         self._moved: Callable[[str], Mapping[str, str]] = lambda collection: {}
         self._found: dict[tuple[str, tuple[str, ...]], ModuleInfo | None] = {}
         self._rejected: Mapping[str, str] = {}
-        for folder in libraries:
-            self.add_library(folder)
 
     @property
     def libraries(self) -> tuple[Path, ...]:
         """The ``library/`` folders known so far, in the order they are searched."""
-        return tuple(self._libraries)
+        return (*self._own_libraries, *self._libraries)
 
     @property
     def collections(self) -> tuple[Path, ...]:
         """The folders that hold ``ansible_collections``, in the order they are searched."""
-        return tuple(self._collections)
+        return (*self._own_collections, *self._collections)
 
     def use_core(self, modules: Path | None, moved: Callable[[str], Mapping[str, str]]) -> None:
         """What nobody else has is looked for in ansible-core's ``modules``; ``moved``: collection → where names of it have gone."""
@@ -118,8 +118,8 @@ class Registry:
 
     def add_library(self, folder: Path) -> None:
         """Search one more ``library/`` folder, of a playbook or a role; folders that do not exist are passed over."""
-        if folder not in self._libraries and folder.is_dir():
-            self._libraries.append(folder)
+        if folder not in self._own_libraries and folder.is_dir():
+            self._own_libraries.append(folder)
             self._found.clear()
 
     def add_home(self, folder: Path) -> bool:
@@ -129,7 +129,8 @@ class Registry:
         self._homes.append(folder)
         self.add_library(folder / "library")
         if (folder / "collections").is_dir():
-            self.add_collections([folder / "collections"])
+            self._own_collections.append(folder / "collections")
+            self._found.clear()
         return True
 
     def add_collections(self, folders: Iterable[Path]) -> None:
@@ -161,7 +162,7 @@ class Registry:
     def names(self) -> list[str]:
         """Every short name that ``find`` knows without collections, sorted."""
         found = {*_builtin_files(), *structural.MODULES, *_entry_points()}
-        for folder in self._libraries:
+        for folder in self.libraries:
             found.update(path.stem for path in self._files(folder))
         return sorted(found)
 
@@ -215,7 +216,7 @@ class Registry:
         return self._listed[folder]
 
     def _in_libraries(self, name: str) -> ModuleInfo | None:
-        for folder in self._libraries:
+        for folder in self.libraries:
             for path in self._files(folder):
                 if path.stem in (name, f"_{name}"):
                     return ModuleInfo(name, "library", path, _is_declared(path))
@@ -224,7 +225,7 @@ class Registry:
     def _in_collections(self, collection: str, name: str) -> ModuleInfo | None:
         namespace, _, rest = collection.partition(".")
         head, *folders = rest.split(".")
-        for root in self._collections:
+        for root in self.collections:
             base = root / "ansible_collections" if root.name != "ansible_collections" else root
             folder = base.joinpath(namespace, head, "plugins", "modules", *folders)
             for path in (folder / f"{name}.py", folder / name, *sorted(folder.glob(f"{name}.*"))):

@@ -99,3 +99,20 @@ def test_broken_module_files_are_named(tmp_path: Path) -> None:
         assert found is not None
         with pytest.raises(InputError, match=message):
             assert found.module
+
+
+def test_what_a_playbook_brings_is_searched_before_what_settings_name(tmp_path: Path) -> None:
+    for place in ("shared", "project/library"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "thing.py").write_text("pass\n")
+    for place in ("installed", "project/collections"):
+        folder = tmp_path / place / "ansible_collections" / "my" / "own" / "plugins" / "modules"
+        folder.mkdir(parents=True)
+        (folder / "other.py").write_text("pass\n")
+    known = Registry([tmp_path / "shared"], [tmp_path / "installed"])
+    known.add_home(tmp_path / "project")
+    for name in ("thing", "my.own.other"):
+        found = known.find(name)
+        assert found is not None
+        assert found.path is not None
+        assert found.path.is_relative_to(tmp_path / "project")
