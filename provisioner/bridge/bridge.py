@@ -60,7 +60,7 @@ class Bridge:
             return "it is written in PowerShell, and nodes are Linux machines", "use a module for Linux"
         action = self._action_of(info)
         if action is not None:
-            return f"its work is done by an action plugin ({action}), and those are written against Ansible's internals", _OTHERWISE
+            return _by_action(action), _OTHERWISE
         if self.core is None and style_of(info.path).kind == "python":
             return f"{info.path} is a module of Ansible's kind, and those need ansible-core beside provision", INSTALL
         return None
@@ -68,7 +68,7 @@ class Bridge:
     def absence(self, name: str) -> tuple[str, str]:
         """Why a module of this name was not found, and what to do about it."""
         full = self._moved(name)
-        collection, _, short = full.rpartition(".")
+        collection, short = _split(full)
         install = f"{INSTALL} runs Ansible's own modules"
         if not collection or collection in (BUILTIN, "ansible.legacy"):
             if self.core is None:
@@ -79,6 +79,9 @@ class Bridge:
             return f"{collection} says: {removed.strip()}", _OTHERWISE
         home = self.routing.home(collection)
         if home is not None:
+            action = home.joinpath("plugins", "action", *short.split(".")).with_suffix(".py")
+            if action.is_file():
+                return _by_action(action), _OTHERWISE
             near = did_you_mean(short, [path.stem for path in (home / "plugins" / "modules").rglob("*.py")])
             return f"the collection {collection} in {home} has no such module", near or _OTHERWISE
         get = f"install the collection: ansible-galaxy collection install {collection}"
@@ -87,7 +90,7 @@ class Bridge:
     def _moved(self, name: str) -> str:
         """The full name a module goes by now."""
         for _ in range(9):
-            collection, _, short = name.rpartition(".")
+            collection, short = _split(name)
             collection = BUILTIN if collection in ("", "ansible.legacy") else collection
             new = self.routing.redirects(collection, "modules").get(short)
             if new is None:
@@ -154,6 +157,16 @@ class Bridge:
 
 
 _OTHERWISE = "do it in another way, or under a condition that does not hold on these hosts"
+
+
+def _by_action(path: Path) -> str:
+    return f"its work is done by an action plugin ({path}), and those are written against Ansible's internals"
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Collection and name in it (which may have folders); a short name has no collection."""
+    parts = name.split(".", 2)
+    return (".".join(parts[:2]), parts[2]) if len(parts) == 3 else ("", name)
 
 
 def _main(info: ModuleInfo) -> str:

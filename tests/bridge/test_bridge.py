@@ -59,6 +59,7 @@ def test_names_lead_to_modules(bridge: Bridge, name: str, full: str, sent: str) 
     ("name", "why", "help_"),
     [
         ("my.own.gone", "my.own says: use my.own.hello", ""),
+        ("my.own.only_action", "its work is done by an action plugin", "do it in another way"),
         ("my.own.helo", "has no such module", "did you mean 'hello'?"),
         ("your.own.faraway", "the collection your.own is not installed here", "ansible-galaxy collection install your.own"),
         ("faraway", "the collection your.own is not installed here", "ansible-galaxy collection install your.own"),
