@@ -13,6 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 Severity = Literal["error", "warning"]
+UNLOADED = "unloaded-plugin"
+"""The code of problems that come of a plugin file that cannot be loaded on this machine."""
+_PLACES = 3
+"""How many places of one problem are named beside the first."""
 
 
 @dataclass(frozen=True, order=True)
@@ -34,7 +38,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One problem: ``message`` states it, ``why`` explains it, ``help`` says what to do next."""
+    """One problem: ``message`` states it, ``why`` explains it, ``help`` says what to do next; ``also`` are more places where it is."""
 
     message: str
     span: Span | None = None
@@ -43,7 +47,7 @@ class Diagnostic:
     severity: Severity = "error"
     code: str = ""
     hosts: tuple[str, ...] = ()
-    used_by: str = ""
+    also: tuple[Span, ...] = ()
 
     def render(self, *, source: bool = True) -> str:
         """Plain text: the headline, the source line with a caret, then the reason and the next step."""
@@ -51,8 +55,9 @@ class Diagnostic:
         lines = [f"{place}{self.severity}: {self.message}"]
         if source and self.span is not None:
             lines += _snippet(self.span)
-        if self.used_by:
-            lines.append(f"  used by: {self.used_by}")
+        if self.also:
+            more = len(self.also) - _PLACES
+            lines.append(f"  also at: {', '.join(map(str, self.also[:_PLACES]))}" + (f" and {more} more places" if more > 0 else ""))
         if self.hosts:
             lines.append(f"  on: {fold_hosts(self.hosts)}")
         if self.why:
@@ -103,6 +108,15 @@ class Diagnostics:
     def warnings(self) -> list[Diagnostic]:
         """Only the warnings."""
         return [item for item in self.items if item.severity == "warning"]
+
+
+def folded(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The same problem at several places as one, at its first place."""
+    found: dict[Diagnostic, list[Span]] = {}
+    for item in diagnostics:
+        places = found.setdefault(replace(item, span=None), [])
+        places += [item.span] if item.span is not None else []
+    return [replace(item, span=places[0] if places else None, also=tuple(places[1:])) for item, places in found.items()]
 
 
 def did_you_mean(word: str, known: Iterable[str], *, prefix: str = "did you mean") -> str:

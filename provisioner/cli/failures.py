@@ -12,7 +12,7 @@ import click
 
 from provisioner import __version__
 from provisioner.cli.process import process, use_color
-from provisioner.diagnostics import Diagnostic, Diagnostics
+from provisioner.diagnostics import Diagnostic, Diagnostics, folded
 from provisioner.errors import InputError, Interrupted, ProvisionError
 
 USAGE = 1
@@ -70,11 +70,11 @@ def show(diagnostics: Iterable[Diagnostic]) -> None:
         where = (files[item.span.file], item.span.line, item.span.column) if item.span else (files[""], 0, 0)
         return (item.severity == "error", *where)
 
-    ordered = sorted(given, key=place)
+    ordered = folded(sorted(given, key=place))
     colored = use_color(sys.stderr)
     for item in ordered[:SHOWN_AT_MOST]:
         _write(paint(process.secrets.mask(item.render()), item.severity) if colored else item.render())
-    errors = sum(item.severity == "error" for item in ordered)
+    errors = sum(item.severity == "error" for item in given)
     if len(ordered) > SHOWN_AT_MOST:
         _write(f"… and {len(ordered) - SHOWN_AT_MOST} more problems")
     if errors > 1:

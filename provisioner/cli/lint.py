@@ -29,13 +29,18 @@ def command(choices: Choices, inventories: tuple[str, ...], strict: bool, playbo
     from provisioner.playbook.lint import examine
     from provisioner.project import preflight
     from provisioner.project.layout import find_playbooks
+    from provisioner.project.session import adopt
     from provisioner.report.text import plural
 
     stage = Stage.open(choices, inventories or ["localhost,"])
     session = stage.session
     paths: list[Path] = [] if playbooks else find_playbooks((), session.sources)
     for name in playbooks:
-        paths += [Path(name)] if Path(name).is_dir() else find_playbooks([name], session.sources)
+        if Path(name).is_dir():
+            adopt(session, Path(name))
+            paths.append(Path(name))
+        else:
+            paths += find_playbooks([name], session.sources)
     loaded = examine(paths, session.loader)
     found = Diagnostics()
     for item in (*session.warnings, *session.loader.context.diagnostics):
@@ -44,6 +49,7 @@ def command(choices: Choices, inventories: tuple[str, ...], strict: bool, playbo
         for item in preflight.check(loaded, session.inventory, stage.options("plan", "lint")):
             found.add(item)
     errors, warnings = len(found.errors), len(found.warnings)
+    files, tasks = len(session.loader.files.read), len(session.loader.checks.checked)
     if choices.form == "json":
         problems = [
             {
@@ -58,11 +64,12 @@ def command(choices: Choices, inventories: tuple[str, ...], strict: bool, playbo
             }
             for item in found
         ]
-        write_document({"schema": "provision.lint/1", "command": "lint", "ok": not errors, "problems": problems})
+        counts = {"files": files, "playbooks": len(loaded), "tasks": tasks}
+        write_document({"schema": "provision.lint/1", "command": "lint", "ok": not errors, **counts, "problems": problems})
     else:
         failures.show(found)
-        tasks = sum(1 for playbook in loaded for play in playbook.plays for _ in preflight.tasks_of(play))
         paper = stdout()
-        paper.line(f"{plural(len(loaded), 'playbook')}, {plural(tasks, 'task')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}")
+        looked = f"{plural(files, 'file')}, {plural(len(loaded), 'playbook')}, {plural(tasks, 'task')}"
+        paper.line(f"{looked}: {plural(errors, 'error')}, {plural(warnings, 'warning')}")
         paper.flush()
     return 1 if errors or (strict and warnings) else 0

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from provisioner.engine.actions import Action
     from provisioner.engine.walk import HostWalk
 
-BRINGS_FACTS = ("setup", "gather_facts", "package_facts", "service_facts")
+BRINGS_FACTS = ("setup", "gather_facts", "hostname")
+"""Modules that bring facts whose variables all start with ``ansible_``, so that it shows who waits for them."""
 READS_FILES = ("lookup(", "query(", "q(")
 
 

@@ -273,7 +273,7 @@ class HostWalk:
     def learns_names(self, task: Task) -> bool:
         """Whether a task's result brings variables whose names cannot be told before."""
         name = task.action.rpartition(".")[2]
-        return name.endswith("_facts") and name not in BRINGS_FACTS
+        return (name.endswith("_facts") or name == "getent") and name not in BRINGS_FACTS
 
     # Settling, on behalf of the batch
 

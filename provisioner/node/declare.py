@@ -92,6 +92,7 @@ class Module(Record):
     where: "node", or "controller" when an action of the engine does the work and ``run`` is None.
     resource: parameters that name what the module touches: (kind, parameter), kinds path, unit, package, user, group, setting.
         After a step that had to be deferred, only these are taken as unknown; without any, everything is.
+    lenient: parameters it does not have are passed over with a warning, as Ansible's action of this name does.
     reads_only: it changes nothing, so that a step which cannot be read yet has an unknown result and leaves no doubt behind.
     """
 
@@ -106,6 +107,7 @@ class Module(Record):
     aliases: tuple[str, ...] = ()
     where: str = "node"
     resource: tuple[tuple[str, str], ...] = ()
+    lenient: bool = False
     reads_only: bool = False
     examples: str = ""
     notes: tuple[str, ...] = ()

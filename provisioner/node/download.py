@@ -23,7 +23,7 @@ class WebParams(Params):
     use_proxy: bool = option("Go through the proxy that the environment names.", True)
     http_agent: str = option("What to send as User-Agent.", "ansible-httpget")
     url_username: str | None = option("User for basic authentication.", None)
-    url_password: str | None = option("Password for basic authentication.", None, secret=True)
+    url_password: str | None = option("Password for basic authentication.", None, secret=True, aliases=("password",))
     force_basic_auth: bool = option("Send user and password at once, not only when asked.", False)
     client_cert: str | None = option("Client certificate (PEM).", None, kind="path")
     client_key: str | None = option("Its key.", None, kind="path")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from provisioner.diagnostics import Diagnostic, Span, did_you_mean
+from provisioner.diagnostics import UNLOADED, Diagnostic, Span, did_you_mean
 from provisioner.node.declare import Module
 from provisioner.playbook.actions import Action, ActionReader
 from provisioner.playbook.arguments import RAW, has_template
@@ -63,11 +64,15 @@ class TaskChecks:
     def __init__(self, context: LoadContext, actions: ActionReader) -> None:
         self._context = context
         self._actions = actions
-        self._templates: dict[tuple[str, bool], str | None] = {}
+        self._templates: dict[tuple[str, bool], Diagnostic | None] = {}
+        self._unloaded: set[str] = set()
         self._files: set[Path] = set()
+        self.checked: set[tuple[str, int]] = set()
+        """The places of the tasks that were looked at."""
 
     def task(self, task: Task, action: Action, scope: Scope) -> None:
         """All checks of one task; ``scope`` includes the task's own conditions."""
+        self.checked.add((task.span.file, task.span.line))
         if not action.broken:
             self._options(task, action, scope)
         self._syntax(task, scope)
@@ -113,9 +118,18 @@ class TaskChecks:
             check = self._context.check_template
             self._templates[text, expression] = check(text, expression) if check else None
         wrong = self._templates[text, expression]
-        if wrong:
+        if wrong is not None:
             place = (task.spans.value_of(keys) if isinstance(task.spans, TaskSpans) else None) or task.span_of(*keys)
-            self._add(Diagnostic(wrong, place, code="template-syntax"), scope)
+            self._template_problem(replace(wrong, span=place, code=wrong.code or "template-syntax"), scope)
+
+    def _template_problem(self, problem: Diagnostic, scope: Scope) -> None:
+        """What is wrong with a template; what comes of a plugin file that does not load on this machine is said once in a lint."""
+        if self._context.linting and problem.code == UNLOADED:
+            if problem.message in self._unloaded:
+                return
+            self._unloaded.add(problem.message)
+            problem = replace(problem, severity="warning")
+        self._add(problem, scope)
 
     def _meta(self, task: Task, scope: Scope) -> None:
         word = task.args.get(RAW)
@@ -154,7 +168,7 @@ class TaskChecks:
         text = path.read_bytes().decode("utf-8", "surrogateescape")
         problem = None if text.startswith(VAULT_HEADER) else self._context.check_file(text, str(path))
         if problem is not None:
-            self._add(problem, scope)
+            self._template_problem(replace(problem, code=problem.code or "template-syntax"), scope)
 
 
 def candidates(name: str, folder: str, scope: Scope) -> Iterator[Path]:

@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from provisioner.diagnostics import Diagnostics, Span
-from provisioner.playbook import yaml
 from provisioner.playbook.loader import Loader
 from provisioner.playbook.model import Block, Entry, Play, Playbook, Task, walk
 from provisioner.playbook.playchecks import check_notify, followed, handler_names
 from provisioner.playbook.roles import Use
 from provisioner.playbook.scope import LoadContext, Scope
+from provisioner.playbook.survey import SKIPPED, is_role, survey
 
 Kind = Literal["playbook", "tasks", "variables", "other"]
 
-_ROLE_PARTS = ("tasks", "handlers", "defaults", "vars", "meta")
-_SKIPPED = frozenset({".git", ".tox", ".venv", "venv", "node_modules", "molecule", "__pycache__", "collections", "ansible_collections"})
 _VARIABLE_FOLDERS = frozenset({"group_vars", "host_vars", "vars", "defaults"})
 _PLAY = re.compile(r"^(?:- |  )(?:hosts|(?:ansible\.builtin\.)?import_playbook):", re.MULTILINE)
 _SKIPPED_TEST = r"\b%s\s*(?:\|\s*default|is\s+(?:not\s+)?(?:skipped|defined|undefined|succeeded|failed|changed)\b|\.skipped\b)"
@@ -63,36 +61,6 @@ def kind_of_file(data: Any) -> Kind:
     return "variables" if isinstance(data, dict) else "other"
 
 
-def is_role(folder: Path) -> bool:
-    """Whether a folder looks like a role."""
-    return (folder / "tasks").is_dir() or ((folder / "meta").is_dir() and any((folder / part).is_dir() for part in _ROLE_PARTS[1:4]))
-
-
-def survey(folder: Path, context: LoadContext) -> None:
-    """Learn what a tree holds before anything is read: its folders of roles, the collection it is, the roles it expects from elsewhere."""
-    roles = [path for path in sorted(folder.rglob("roles")) if path.is_dir() and not _SKIPPED & set(path.relative_to(folder).parts)]
-    context.roles_path = (*context.roles_path, *(path for path in roles if path not in context.roles_path))
-    expected: set[str] = set()
-    for path in sorted(folder.rglob("requirements.y*ml")):
-        data = yaml.load(path, str(path), None, Diagnostics()).data
-        entries = data.get("roles") or () if isinstance(data, dict) else data or ()
-        expected.update(name for entry in entries if isinstance(entries, list) for name in _role_names(entry))
-    context.expected |= expected
-    galaxy = folder / "galaxy.yml"
-    if galaxy.is_file():
-        data = yaml.load(galaxy, str(galaxy), context.vault, context.diagnostics).data
-        if isinstance(data, dict):
-            context.own_collections[f"{data.get('namespace')}.{data.get('name')}"] = folder
-
-
-def _role_names(entry: Any) -> list[str]:
-    """The names that an entry of requirements.yml may install a role under."""
-    if not isinstance(entry, dict):
-        return [str(entry)]
-    names = [str(entry[key]) for key in ("name", "role", "src") if entry.get(key)]
-    return [*names, *(name.rstrip("/").rpartition("/")[2].removesuffix(".git") for name in names)]
-
-
 def _like_a_playbook(path: Path) -> bool:
     """Whether the text of a file looks like one of ours: trees hold much other YAML."""
     return _PLAY.search(path.read_text("utf-8", "replace")) is not None
@@ -115,7 +83,7 @@ class _Walk:
             _role(folder, self.loader)
             return
         for child in sorted(folder.iterdir()):
-            if child.name in _SKIPPED or child.name.startswith("."):
+            if child.name in SKIPPED or child.name.startswith("."):
                 continue
             if child.is_dir():
                 self.folder(child)

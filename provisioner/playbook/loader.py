@@ -20,10 +20,9 @@ from provisioner.playbook.files import Files, first_file, missing, task_file_can
 from provisioner.playbook.model import Block, Entry, Playbook, Role, RoleSource, Task
 from provisioner.playbook.normalization import Reporter
 from provisioner.playbook.roles import MAIN_SOURCES, RoleLoader, Sources, Use
-from provisioner.playbook.scope import LoadContext, Scope
+from provisioner.playbook.scope import NOT_RENDERED, LoadContext, Scope
 from provisioner.playbook.tasks import TaskReader
 from provisioner.schema.conversion import FALSE
-from provisioner.values import UnknownValueError
 
 
 class Loader:
@@ -34,7 +33,8 @@ class Loader:
         context.registry.add_collections(context.collections_path)
         self.files = Files(context)
         self.actions = ActionReader(context)
-        self.tasks = TaskReader(context, self.actions, TaskChecks(context, self.actions), self)
+        self.checks = TaskChecks(context, self.actions)
+        self.tasks = TaskReader(context, self.actions, self.checks, self)
         self.roles = RoleLoader(context, self.files, self.tasks, self.once)
         self._imported: list[Role] = []
         self._lock = threading.RLock()
@@ -221,12 +221,15 @@ class Loader:
             return value.strip()
         try:
             return self.rendered(value, scope.vars)
-        except (ProvisionError, UnknownValueError, LookupError) as error:
-            why = f"it needs {error}" if not isinstance(error, ProvisionError) else error.message
-            help_ = f"use variables of the play, its vars_files or -e; or use {dynamic}"
-            say = report.warning if self.context.linting else report.error
-            say(f"the name {value!r} is not known before the run", task.span_of("args"), why=why, help=help_, code="static-name")
+        except NOT_RENDERED as error:
+            self.not_known(value, task.span_of("args"), error, f"use variables of the play, its vars_files or -e; or use {dynamic}")
             return None
+
+    def not_known(self, name: str, place: Span, error: Exception, help: str) -> None:
+        """Report a name that cannot be rendered before the run; a lint has not all variables of one."""
+        why = error.message if isinstance(error, ProvisionError) else f"it needs {error}"
+        report = self.context.diagnostics.warning if self.context.linting else self.context.diagnostics.error
+        report(f"the name {name!r} is not known before the run", place, why=why, help=help, code="static-name")
 
     def rendered(self, text: str, variables: Mapping[str, Any]) -> str:
         """A template rendered from variables known before the run. Raises what ``LoadContext.render`` raises."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from provisioner.diagnostics import Span
-from provisioner.errors import ProvisionError
 from provisioner.playbook.arguments import ArgumentTextError, has_template, parse
 from provisioner.playbook.files import first_file, missing, vars_file_candidates
 from provisioner.playbook.keywords import IMPORT_PLAYBOOK, KEYWORDS, ON_IMPORTED_PLAYS, ORDERS, PLAY, PROMPT_KEYS, STRATEGIES
@@ -18,10 +17,9 @@ from provisioner.playbook.model import Directives, Play, Playbook, Role
 from provisioner.playbook.normalization import NOTHING, Reporter, directives, keyword_value, texts, unknown
 from provisioner.playbook.places import KeySpans
 from provisioner.playbook.playchecks import check_play
-from provisioner.playbook.scope import Scope
+from provisioner.playbook.scope import NOT_RENDERED, Scope
 from provisioner.playbook.yaml import uncollected
 from provisioner.schema.conversion import kind_of, shown
-from provisioner.values import UnknownValueError
 
 if TYPE_CHECKING:
     from provisioner.playbook.loader import Loader
@@ -110,12 +108,8 @@ class PlaybookReader:
             try:
                 known = {"playbook_dir": str(path.parent.absolute()), **around.vars, **variables}
                 name = self._loader.rendered(name, known)
-            except (ProvisionError, UnknownValueError, LookupError) as error:
-                why = error.message if isinstance(error, ProvisionError) else f"it needs {error}"
-                help_ = "give its variables with -e"
-                report.error(
-                    f"the name {name!r} is not known before the run", report.value_at(key), why=why, help=help_, code="static-name"
-                )
+            except NOT_RENDERED as error:
+                self._loader.not_known(name, report.value_at(key), error, "give its variables with -e")
                 return []
         target = self._find_playbook(name, path, report.value_at(key))
         if target is None:
@@ -247,11 +241,8 @@ class PlaybookReader:
     def _rendered_role(self, use: Any, report: Reporter, scope: Scope) -> Any:
         try:
             return replace(use, name=self._loader.rendered(use.name, {**scope.vars, **use.directives.vars, **use.params}))
-        except (ProvisionError, UnknownValueError, LookupError) as error:
-            why = error.message if isinstance(error, ProvisionError) else f"it needs {error}"
-            help_ = "use variables of the play or -e; or use include_role"
-            say = report.warning if self._context.linting else report.error
-            say(f"the role name {use.name!r} is not known before the run", report.at(), why=why, help=help_, code="static-name")
+        except NOT_RENDERED as error:
+            self._loader.not_known(use.name, report.at(), error, "use variables of the play or -e; or use include_role")
             return None
 
     def _serial(self, value: Any, report: Reporter) -> tuple[Any, ...]:

@@ -43,7 +43,7 @@ def check_play(play: Play, loader: Loader) -> None:
     for role in (*play.every_role(), *reached.roles, *loader.imported_roles):
         names.add(role.handlers)
     names.add([*play.handlers, *reached.handlers])
-    check_notify(walk(tuple(everything)), names, loader, certain=True)
+    check_notify(walk(tuple(everything)), names, loader, certain=True, why=f"the play {play.label!r} at {play.span} has none of this name")
 
 
 # includes --------------------------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class _HandlerNames:
         return name in self.names or any(pattern.fullmatch(name) for pattern in self.patterns)
 
 
-def check_notify(tasks: Iterator[Task], names: _HandlerNames, loader: Loader, *, certain: bool) -> None:
+def check_notify(tasks: Iterator[Task], names: _HandlerNames, loader: Loader, *, certain: bool, why: str = "") -> None:
     """Report what is notified and exists nowhere. Silent where includes with unknown names may bring handlers.
 
     ``certain=False``: there may be handlers elsewhere, so only what looks like a misspelt name is reported, as a warning.
@@ -210,7 +210,7 @@ def check_notify(tasks: Iterator[Task], names: _HandlerNames, loader: Loader, *,
                 continue
             help_ = did_you_mean(name, names.names) or "define it under handlers:, or correct the name"
             report = loader.context.diagnostics.error if certain else loader.context.diagnostics.warning
-            report(f"no handler is called {name!r}", task.span_of("notify"), help=help_, code="unknown-handler")
+            report(f"no handler is called {name!r}", task.span_of("notify"), why=why, help=help_, code="unknown-handler")
 
 
 def handler_names(roles: Iterable[Role], entries: Iterable[Entry], *, open: bool = False) -> _HandlerNames:

@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from provisioner.diagnostics import Diagnostic, Diagnostics, Span
+from provisioner.errors import ProvisionError
 from provisioner.playbook.model import RoleSource
 from provisioner.schema.registry import ModuleInfo, Registry
+from provisioner.values import UnknownValueError
 
+NOT_RENDERED = (ProvisionError, UnknownValueError, LookupError)
+"""What rendering a name raises that needs what is not known before the run."""
 DEFAULT_ROLES_PATH = ("~/.ansible/roles", "/usr/share/ansible/roles", "/etc/ansible/roles")
 DEFAULT_COLLECTIONS_PATH = ("~/.ansible/collections", "/usr/share/ansible/collections")
 
@@ -67,7 +71,7 @@ class LoadContext:
     vault: Callable[[str, Span], Any] | None = None
     hide: Callable[[Any], None] | None = None
     render: Callable[[str, Mapping[str, Any]], Any] | None = None
-    check_template: Callable[[str, bool], str | None] | None = None
+    check_template: Callable[[str, bool], Diagnostic | None] | None = None
     check_file: Callable[[str, str], Diagnostic | None] | None = None
     entered: Callable[[Path], None] | None = None
     lookups: Collection[str] | None = None

@@ -204,21 +204,16 @@ def _loader(config: Config, vault: Vault, extra: Mapping[str, Any], environment:
         vault=vault,
         hide=vault.secrets.add_data,
         render=inventory_renderer(),
-        check_template=lambda text, expression: _template_problem(environment, text, expression),
+        check_template=lambda text, expression: environment.expression_check(text) if expression else environment.parse_check(text),
         check_file=environment.file_check,
         lookups=environment.lookups,
         extra_vars=extra,
         private_role_vars=config.private_role_vars if "private_role_vars" in config.origins else None,
     )
     context.entered = lambda folder: load_plugins(environment, folder, context.diagnostics)
-    for kind, folders in (
-        ("FilterModule", config.filter_plugins),
-        ("TestModule", config.test_plugins),
-        ("LookupModule", config.lookup_plugins),
-    ):
-        for folder in folders:
-            load_folder(environment, Path(folder), kind, context.diagnostics)
-    CollectionPlugins(environment, lambda: bridge.registry.collections, bridge.routing.redirects, lambda: context.diagnostics)
+    _plugins_of(config, environment, context.diagnostics)
+    roots, moved = (lambda: bridge.registry.collections), bridge.routing.redirects
+    CollectionPlugins(environment, roots, moved, lambda: context.diagnostics, context.own_collections)
     if config.roles_path:
         context.roles_path = tuple(map(Path, config.roles_path))
     if config.collections_path:
@@ -228,11 +223,29 @@ def _loader(config: Config, vault: Vault, extra: Mapping[str, Any], environment:
     return Loader(context)
 
 
-def _template_problem(environment: Environment, text: str, expression: bool) -> str | None:
-    problem = environment.expression_check(text) if expression else environment.parse_check(text)
-    if problem is None:
-        return None
-    return f"{problem.message} ({problem.help})" if problem.help else problem.message
+def _plugins_of(config: Config, environment: Environment, diagnostics: Diagnostics) -> None:
+    """The plugins in the folders that the settings name."""
+    for kind, folders in (
+        ("FilterModule", config.filter_plugins),
+        ("TestModule", config.test_plugins),
+        ("LookupModule", config.lookup_plugins),
+    ):
+        for folder in folders:
+            load_folder(environment, Path(folder), kind, diagnostics)
+
+
+def adopt(session: Session, folder: Path) -> None:
+    """Also follow the settings of another folder, as far as they say where things are: of a tree that is only looked at."""
+    config = settings.load({}, folder)
+    if config.file is None or config.file.parent != folder.absolute():
+        return
+    context = session.loader.context
+    context.roles_path = (*map(Path, config.roles_path), *context.roles_path)
+    context.collections_path = (*map(Path, config.collections_path), *context.collections_path)
+    context.registry.add_collections(map(Path, config.collections_path))
+    for library in config.library:
+        context.registry.add_library(Path(library))
+    _plugins_of(config, session.environment, context.diagnostics)
 
 
 def load(*inventories: str | Path, **details: Any) -> Session:

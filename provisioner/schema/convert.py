@@ -102,13 +102,19 @@ class _Coercion:
         if not near:
             options = [field.name for field in self._fields.values()]
             near = f"options: {', '.join(options)}" if options else "this module has no options"
+        if self._module.lenient:
+            self._warn(
+                name, f"unsupported option {name!r}", f"{self._module.name} passes over what it does not know", near, "unknown-option"
+            )
+            return
         self._error(name, f"unsupported option {name!r}", near, code="unknown-option")
 
+    def _warn(self, name: str, message: str, why: str, help: str, code: str = "option") -> None:
+        place = self._spans(name)
+        self._problems.append(Diagnostic(f"{self._module.name}: {message}", place, why=why, help=help, severity="warning", code=code))
+
     def _twice(self, target: str, first: str, second: str) -> None:
-        message = f"{self._module.name}: {first!r} and {second!r} are the same option"
-        self._problems.append(
-            Diagnostic(message, self._spans(second), why=f"{target!r} counts", help="give one of them", severity="warning", code="option")
-        )
+        self._warn(second, f"{first!r} and {second!r} are the same option", f"{target!r} counts", "give one of them")
 
     def _value(self, field: Field, value: Any) -> Any:
         if isinstance(value, Unknown):

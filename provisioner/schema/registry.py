@@ -91,6 +91,9 @@ class Registry:
         self._moved: Callable[[str], Mapping[str, str]] = lambda collection: {}
         self._found: dict[tuple[str, tuple[str, ...]], ModuleInfo | None] = {}
         self._rejected: Mapping[str, str] = {}
+        self._nearest: dict[str, str] = {}
+        for folder in libraries:
+            self.add_library(folder)
 
     @property
     def libraries(self) -> tuple[Path, ...]:
@@ -175,10 +178,11 @@ class Registry:
 
     def nearest(self, name: str) -> str:
         """``did you mean …?`` for a name that was not found, or an empty text."""
-        short = name.rpartition(".")[2]
-        if short != name and self.find(short) is not None:
-            return f"did you mean {short!r}?"
-        return did_you_mean(short, [*self.names(), *_aliases()])
+        if name not in self._nearest:
+            short = name.rpartition(".")[2]
+            known = short != name and self.find(short) is not None
+            self._nearest[name] = f"did you mean {short!r}?" if known else did_you_mean(short, [*self.names(), *_aliases()])
+        return self._nearest[name]
 
     def _find(self, name: str, collections: tuple[str, ...]) -> ModuleInfo | None:
         prefix, _, short = name.rpartition(".")

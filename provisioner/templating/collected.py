@@ -51,6 +51,7 @@ class CollectionPlugins:
     """Loads plugins of collections into an environment.
 
     roots     the folders that hold ``ansible_collections``, in the order they are searched
+    own       collections that are being worked on, not installed: full name → folder
     moved     (collection, kind) → where names of it have gone
     """
 
@@ -60,10 +61,12 @@ class CollectionPlugins:
         roots: Callable[[], Iterable[Path]],
         moved: Callable[[str, str], Mapping[str, str]],
         diagnostics: Callable[[], Diagnostics],
+        own: Mapping[str, Path] | None = None,
     ) -> None:
         self._environment = environment
         self._roots = roots
         self._moved = moved
+        self._own = own if own is not None else {}
         self._diagnostics = diagnostics
         self._looked: set[tuple[str, str]] = set()
         self._lock = threading.RLock()
@@ -83,8 +86,9 @@ class CollectionPlugins:
             if new is not None and new != name and new in table:
                 table[name] = table[new]
                 return
-            for root in self._bases():
-                folder = root / namespace / collection / "plugins" / kind
+            installed = [base / namespace / collection for base in self._bases()]
+            for home in [self._own[full], *installed] if full in self._own else installed:
+                folder = home / "plugins" / kind
                 if folder.is_dir():
                     self._load(kind, full, short, folder)
                     return

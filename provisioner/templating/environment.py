@@ -5,6 +5,7 @@ One ``Environment`` serves all hosts and threads of a run. It holds nothing of a
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from typing import Any
 import jinja2
 from jinja2 import nodes
 
-from provisioner.diagnostics import Diagnostic, Span, did_you_mean
+from provisioner.diagnostics import UNLOADED, Diagnostic, Span, did_you_mean
 from provisioner.errors import InputError
 from provisioner.templating import failures, filters, lookups, tests
 from provisioner.templating import globals as template_globals
@@ -58,7 +59,7 @@ class Environment:
         self.engine.tests = self.tables["test"]
         self.engine.globals = template_globals.table()
         self.lookups: dict[str, Lookup] = self.tables["lookup"]
-        self.unloaded: dict[str, list[str]] = {"filter": [], "test": [], "lookup": []}
+        self.unloaded: dict[str, dict[Path, str]] = {"filter": {}, "test": {}, "lookup": {}}
         """Plugin files that could not be loaded, with the reason: what is unknown may be in them."""
         self._templates: dict[str, Template] = {}
         self._expressions: dict[str, Template] = {}
@@ -113,14 +114,27 @@ class Environment:
         if named is None:
             return refusal
         table: Mapping[str, Any] = self.engine.filters if named[1] == "filter" else self.engine.tests
-        item = replace(refusal.diagnostics.errors[0], help=self._help(named[1], named[2], table))
+        item = replace(refusal.diagnostics.errors[0], help=self._help(named[1], named[2], table), code=self._code(named[1], named[2]))
         refusal.diagnostics.items[:] = [item]
         return refusal
 
     def _help(self, kind: str, name: str, table: Mapping[str, Any]) -> str:
         """What a name that no plugin has may be."""
-        elsewhere = f"it may be defined in {', '.join(self.unloaded[kind])}" if self.unloaded[kind] else ""
-        return "; ".join(filter(None, (did_you_mean(name, table), elsewhere)))
+        places = self._defining(kind, name)
+        if places:
+            return f"it seems to be defined in {' or '.join(places)}"
+        elsewhere = f"it may be defined in {', '.join(self.unloaded[kind].values())}" if self.unloaded[kind] else ""
+        collection = name.rpartition(".")[0]
+        missing = f"install the collection {collection}" if collection.count(".") == 1 else ""
+        return "; ".join(filter(None, (did_you_mean(name, table), missing, elsewhere)))
+
+    def _defining(self, kind: str, name: str) -> list[str]:
+        """The plugin files that could not be loaded and speak of a name."""
+        short = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
+        return [place for path, place in self.unloaded[kind].items() if short.search(path.stem) or short.search(_text(path))]
+
+    def _code(self, kind: str, name: str) -> str:
+        return UNLOADED if self._defining(kind, name) else ""
 
     def parse_check(self, text: str, span: Span | None = None) -> Diagnostic | None:
         """The first problem of a template's syntax or plugin names that can be seen without any value, or None."""
@@ -161,7 +175,7 @@ class Environment:
                 needle = rf"\b{re.escape(name)}\b"
                 place = failures.spot(template, node.lineno, needle, lambda: span)
                 message = f"the lookup plugin '{name}' was not found" if kind == "lookup" else f"No {kind} named '{name}'"
-                return Diagnostic(message, place, help=self._help(kind, name, table))
+                return Diagnostic(message, place, help=self._help(kind, name, table), code=self._code(kind, name))
         return None
 
     def read_text(self, path: Path) -> str:
@@ -186,6 +200,11 @@ class Environment:
     def add_lookups(self, found: Mapping[str, Lookup]) -> None:
         """Add lookups of a plugin file."""
         self.lookups.update(found)
+
+
+@functools.cache
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", "replace")
 
 
 def _called(node: nodes.Node) -> str | None:

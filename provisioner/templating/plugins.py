@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -74,7 +75,7 @@ def _unloaded(environment: Environment, path: Path, kind: str, diagnostics: Diag
     else:
         help = "mend the file; until then what it defines is unknown"
     diagnostics.warning(f"cannot load the plugin file: {reason}", Span(str(path), _line_in(error, path)), help=help, code="plugin")
-    environment.unloaded[KINDS[kind]].append(f"{path} (cannot be loaded: {reason})")
+    environment.unloaded[KINDS[kind]][path] = f"{path} (cannot be loaded: {reason})"
     if kind == "LookupModule":
         name = f"{collection}.{path.stem}" if collection else path.stem
         environment.add_lookups({name: _refusing(path.stem, f"{error} ({path})")})
@@ -135,11 +136,11 @@ def _adapted(found: type[Any]) -> Lookup:
 
 def _line_in(error: BaseException, path: Path) -> int:
     """The line of the file where an exception came from; 0 when it is not known."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
+    if isinstance(error, SyntaxError) and os.path.abspath(error.filename or "") == os.path.abspath(path):
         return error.lineno or 0
     line, traceback = 0, error.__traceback__
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == str(path):
+        if os.path.abspath(traceback.tb_frame.f_code.co_filename) == os.path.abspath(path):
             line = traceback.tb_lineno
         traceback = traceback.tb_next
     return line

@@ -9,6 +9,7 @@ from typing import Any
 
 import jinja2
 
+from provisioner.diagnostics import Diagnostic
 from provisioner.playbook.loader import Loader
 from provisioner.playbook.model import Block, Entry, Playbook, Task
 from provisioner.playbook.scope import LoadContext
@@ -25,12 +26,12 @@ def render(text: str, variables: Mapping[str, Any]) -> str:
         raise LookupError(str(error)) from error
 
 
-def check_template(text: str, expression: bool) -> str | None:
+def check_template(text: str, expression: bool) -> Diagnostic | None:
     """Syntax only."""
     try:
         jinja2.Environment().parse("{{" + text + "}}" if expression else text)
     except jinja2.TemplateSyntaxError as error:
-        return f"syntax error in {'expression' if expression else 'template'}: {error.message}"
+        return Diagnostic(f"syntax error in {'expression' if expression else 'template'}: {error.message}")
     return None
 
 

@@ -113,7 +113,7 @@ PLAYS: list[tuple[str, list[str]]] = [
     ("- hosts: all\n  roles: x", ["2: roles must be a list, not a text"]),
     ("- hosts: all\n  roles: [{a: b}]", ["2: not a role"]),
     ("- hosts: all\n  roles: [gone]", ["2: there is no role 'gone'"]),
-    ("- hosts: all\n  roles: ['{{ late }}']", ["2: the role name '{{ late }}' is not known before the run"]),
+    ("- hosts: all\n  roles: ['{{ late }}']", ["2: the name '{{ late }}' is not known before the run"]),
     ("- hosts: all\n  serial: [1, many]", ["2: serial takes numbers or percentages, not 'many'"]),
     ("- hosts: all\n  order: random", ["2: order knows no 'random'"]),
     ("- hosts: all\n  strategy: mitogen_linear", ["2: strategy knows no 'mitogen_linear'"]),

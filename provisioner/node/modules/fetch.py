@@ -51,6 +51,7 @@ MODULE = Module(
     summary="A file from the node to the controller.",
     params=FetchParams,
     run=run,
+    lenient=True,
     reads_only=True,
     examples="- fetch: {src: /var/log/nvidia-installer.log, dest: logs/}\n",
 )

@@ -19,6 +19,7 @@ class GetUrlParams(FileAttributes, WebParams):
     """Parameters of ``get_url``."""
 
     url: str = option("Where it comes from: http, https, ftp or file.")
+    url_username: str | None = option("User for basic authentication.", None, aliases=("username",))
     dest: str = option("Where it goes; a directory takes the name from the URL.", kind="path")
     force: bool = option(
         "Fetch in any case; without it a file that is there is fetched when its checksum is wrong or the server has a newer one.",

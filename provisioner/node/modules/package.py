@@ -18,7 +18,9 @@ MANAGERS = {"apt": apt.MODULE, "dnf": dnf.MODULE, "dnf5": dnf.MODULE, "yum": dnf
 class PackageParams(Params):
     """Parameters of ``package``."""
 
-    name: list[str] = option("The packages.", aliases=("pkg",))
+    name: list[str] | None = option(
+        "The packages; not needed where only the index is refreshed or everything upgraded.", None, aliases=("pkg",)
+    )
     state: str = option("What they shall be: present, absent, latest, or a word of the package manager.", "present")
     use: str = option("Which package manager; found out by default.", "auto")
     update_cache: bool | None = option("Refresh the package index first.", None)
@@ -52,7 +54,9 @@ def run(node: Node, p: PackageParams) -> dict[str, Any]:
     if unknown:
         node.fail(f"{name} has no parameter {', '.join(unknown)}")
     state = {"installed": "present", "removed": "absent"}.get(p.state, p.state)
-    result: dict[str, Any] = module.run(node, module.params(name=p.name, state=state, **given))
+    if p.name is not None:
+        given["name"] = p.name
+    result: dict[str, Any] = module.run(node, module.params(state=state, **given))
     return result
 
 

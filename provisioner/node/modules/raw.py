@@ -17,6 +17,7 @@ MODULE = Module(
     summary="Run a command without Python on the node.",
     params=RawParams,
     where="controller",
+    lenient=True,
     free_form="cmd",
     examples="- raw: apt-get install -y python3\n",
 )

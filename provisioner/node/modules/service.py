@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ServiceParams(Params):
     """Parameters of ``service``."""
 
-    name: str = option("The service.")
+    name: str | None = option("The service; not needed where systemd only has to read its unit files again.", None)
     state: str | None = option("What it shall do.", None, choices=("reloaded", "restarted", "started", "stopped"))
     enabled: bool | None = option("Whether it starts at boot.", None)
     sleep: int | None = option("Seconds between stop and start of a restart; systemd needs none and waits by itself.", None)
@@ -24,15 +24,18 @@ class ServiceParams(Params):
     arguments: str | None = option("Arguments for an init script; has no meaning for systemd.", None, aliases=("args",))
     use: str = option("Which service manager.", "auto")
     daemon_reload: bool = option("Make systemd read its unit files again first.", False, aliases=("daemon-reload",))
+    daemon_reexec: bool = option("Make systemd execute itself again first.", False, aliases=("daemon-reexec",))
     masked: bool | None = option("Whether starting it is forbidden.", None)
+    force: bool = option("Replace conflicting links when enabling.", False)
+    scope: str = option("Whose manager.", "system", choices=("system", "user", "global"))
+    no_block: bool = option("Do not wait for the job.", False)
 
 
 def run(node: Node, p: ServiceParams) -> dict[str, Any]:
     """Hand over to systemd."""
     if p.use not in ("auto", "systemd", "service", "ansible.builtin.systemd"):
         node.fail(f"the service manager {p.use} is not supported; use: auto takes systemd")
-    same = {name: getattr(p, name) for name in ("name", "state", "enabled", "daemon_reload", "masked")}
-    return systemd.run(node, systemd.SystemdParams(**same))
+    return systemd.run(node, systemd.SystemdParams(**{name: getattr(p, name) for name in systemd.SystemdParams.__fields__}))
 
 
 MODULE = Module(
@@ -40,6 +43,7 @@ MODULE = Module(
     summary="A service, whatever the init system.",
     params=ServiceParams,
     run=run,
+    rules=systemd.MODULE.rules,
     resource=(("unit", "name"),),
     examples="- service: {name: docker, state: restarted}\n",
 )

@@ -19,6 +19,7 @@ class UriParams(FileAttributes, WebParams):
     """Parameters of ``uri``."""
 
     url: str = option("The URL.")
+    url_username: str | None = option("User for basic authentication.", None, aliases=("user",))
     method: str = option("The method.", "GET")
     body: Any = option("What to send.", None, kind="raw")
     body_format: str = option("How to send it.", "raw", choices=("form-urlencoded", "form-multipart", "json", "raw"))
