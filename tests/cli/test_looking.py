@@ -137,7 +137,8 @@ def test_explain_keeps_vaulted_values_shut(roles: Project) -> None:
 
 def test_lint(roles: Project) -> None:
     said = roles("lint")
-    assert (said.code, said.out) == (0, "1 playbook, 1 task: 0 errors, 0 warnings\n")
+    assert said.code == 0
+    assert said.out.endswith("1 playbook, 1 task: 0 errors, 0 warnings\n")
     roles.write("playbooks/roles/banner/tasks/main.yml", "- cpoy: {dest: x}\n- file: {path: /x, mode: 644}\n")
     said = roles("lint")
     assert said.code == 1
@@ -145,6 +146,46 @@ def test_lint(roles: Project) -> None:
     document = roles("lint", "--format", "json").document
     assert document["ok"] is False
     assert {problem["line"] for problem in document["problems"]} == {1, 2}
+
+
+def test_lint_shows_the_same_problem_once_and_counts_it_everywhere(roles: Project) -> None:
+    roles.write("playbooks/roles/banner/tasks/main.yml", "- cpoy: {dest: x}\n" * 6)
+    said = roles("lint")
+    assert said.err.count("unknown module 'cpoy'") == 1
+    assert "also at: playbooks/roles/banner/tasks/main.yml:2:3, " in said.err
+    assert "and 2 more places" in said.err
+    assert "6 errors, 0 warnings" in said.out
+    assert len(roles("lint", "--format", "json").document["problems"]) == 6
+
+
+def test_lint_follows_the_settings_of_the_tree_it_looks_at(roles: Project) -> None:
+    roles.write("tree/ansible.cfg", "[defaults]\nroles_path = parts\nfilter_plugins = own\n")
+    roles.write("tree/own/f.py", "class FilterModule:\n    def filters(self):\n        return {'shout': str.upper}\n")
+    roles.write("tree/parts/one/tasks/main.yml", "- debug: {msg: \"{{ 'a' | shout }}\"}\n")
+    roles.write("tree/site.yml", "- hosts: all\n  roles: [one]\n")
+    said = roles("lint", "tree")
+    assert (said.code, said.err) == (0, "")
+
+
+def test_lint_takes_a_tree_that_is_a_collection_for_installed(roles: Project) -> None:
+    roles.write("tree/galaxy.yml", "namespace: me\nname: mine\n")
+    roles.write("tree/plugins/filter/f.py", "class FilterModule:\n    def filters(self):\n        return {'shout': str.upper}\n")
+    roles.write("tree/plugins/lookup/broken.py", "import nothing_of_that_name\n")
+    tasks = "- debug: {msg: \"{{ 'a' | me.mine.shout }} {{ lookup('me.mine.broken') }}\"}\n- debug: {msg: \"{{ 1 | me.mine.no }}\"}\n"
+    roles.write("tree/roles/one/tasks/main.yml", tasks)
+    said = roles("lint", "tree", "--format", "json").document["problems"]
+    assert [(item["severity"], item["line"]) for item in said] == [("warning", 1), ("error", 2)]
+    assert "nothing_of_that_name" in said[0]["message"]
+    assert "me.mine.no" in said[1]["message"]
+
+
+def test_lint_says_once_what_comes_of_a_plugin_that_does_not_load(roles: Project) -> None:
+    roles.write("playbooks/filter_plugins/f.py", "import nothing_of_that_name\n\ndef shout(text): ...\n")
+    roles.write("playbooks/roles/banner/tasks/main.yml", "- debug: {msg: \"{{ 'a' | shout }}\"}\n- debug: {msg: \"{{ 'b' | shout }}\"}\n")
+    said = roles("lint")
+    assert said.code == 0
+    assert said.err.count("No filter named 'shout'") == 1
+    assert "it seems to be defined in playbooks/filter_plugins/f.py" in said.err.replace(str(roles.path(".").absolute()) + "/", "")
 
 
 def test_lint_holds_patterns_against_an_inventory_when_given_one(roles: Project) -> None:
@@ -201,7 +242,7 @@ def test_the_starter_project_works(project: Project, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(project.path("new"))
     monkeypatch.setenv("ANSIBLE_ROLES_PATH", "")
     target = str(project.path("demo/banner"))
-    assert project("lint").out.endswith("2 tasks: 0 errors, 0 warnings\n")
+    assert project("lint").out.endswith("3 tasks: 0 errors, 0 warnings\n")
     extra = ("-e", f"banner_file={target}")
     assert project("apply", "inventory/hosts.yml", *extra).code == 0
     assert project("plan", "inventory/hosts.yml", *extra, "--detailed-exitcode").code == 0

@@ -78,6 +78,17 @@ def test_a_whole_tree(tmp_path: Path) -> None:
     )
 
 
+def test_roles_that_stand_beside_each_other_know_each_other(tmp_path: Path) -> None:
+    files = {"parts/one/tasks/main.yml": "- include_role: {name: two}\n", "parts/two/tasks/main.yml": "- cmmand: x\n"}
+    assert linted(tmp_path, files, ".") == ["parts/two/tasks/main.yml:1: unknown module 'cmmand'"]
+
+
+def test_names_of_imported_playbooks_that_only_a_run_knows(tmp_path: Path) -> None:
+    assert linted(tmp_path, {"site.yml": "- import_playbook: '{{ which }}.yml'\n"}, ".") == [
+        "1: warning: the name '{{ which }}.yml' is not known before the run"
+    ]
+
+
 def test_single_files(tmp_path: Path) -> None:
     files = {**TREE, "tasks.yml": "- command: x\n  whne: y\n"}
     assert linted(tmp_path, files, "tasks.yml") == ["tasks.yml:2: unknown keyword 'whne' in a task"]

@@ -76,6 +76,12 @@ TASKS: list[tuple[str, list[str]]] = [
     ("- yum_repository: {name: x}", ["3: module 'yum_repository' is not supported"]),
     ("- yum_repository: {name: x}\n  when: a", ["3: warning: module 'yum_repository' is not supported"]),
     ("- some.where.else: {name: x}\n  ignore_errors: true", ["3: warning: module 'some.where.else' is not supported"]),
+    ("- fetch: {src: /x, dest: y, mode: '0600'}\n- raw: x\n  args: {creates: /y}", [
+        "3: warning: fetch: unsupported option 'mode'", "5: warning: raw: unsupported option 'creates'"
+    ]),
+    ("- service: {daemon_reload: true}\n- package: {update_cache: true}\n- service: {name: x, scope: user, force: true}", []),
+    ("- service: {state: started}", ["3: service: state also needs: name"]),
+    ("- uri: {url: x, user: a, password: b}\n- get_url: {url: x, dest: /y, username: a, password: b}", []),
     ("- file: {pth: /x, path: y}\n  ignore_errors: true", ["3: warning: file: unsupported option 'pth'"]),
     ("- block: [file: {}]\n  rescue: [command: x]", ["3: warning: file: missing required arguments: path"]),
     ("- block: [file: {}]\n  module_defaults: {file: {path: /x}}", []),
