@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from provisioner.engine import meetings
+from provisioner.engine.actions import FOREIGN
 from provisioner.engine.batch import Batch
 from provisioner.engine.clocks import AFTER, FIRST, Place
 from provisioner.engine.doubts import may_fail
@@ -273,6 +274,8 @@ class HostWalk:
     def learns_names(self, task: Task) -> bool:
         """Whether a task's result brings variables whose names cannot be told before."""
         name = task.action.rpartition(".")[2]
+        if self.run.action(task) is FOREIGN:
+            return True
         return (name.endswith("_facts") or name == "getent") and name not in BRINGS_FACTS
 
     # Settling, on behalf of the batch
