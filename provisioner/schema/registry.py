@@ -92,8 +92,6 @@ class Registry:
         self._found: dict[tuple[str, tuple[str, ...]], ModuleInfo | None] = {}
         self._rejected: Mapping[str, str] = {}
         self._nearest: dict[str, str] = {}
-        for folder in libraries:
-            self.add_library(folder)
 
     @property
     def libraries(self) -> tuple[Path, ...]:
