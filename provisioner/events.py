@@ -109,6 +109,8 @@ class StepFinished(Event):
     handler: bool = False
     attempts: int = 0
     """How often ``until`` tried, 0 without it."""
+    unrun: bool = False
+    """Whether this is a command that is declared to change nothing, and that the plan did not run."""
 
 
 @dataclass(frozen=True)
@@ -323,6 +325,7 @@ def step_as_dict(step: StepFinished) -> dict[str, Any]:
         "delegated_to": step.delegated_to,
         "handler": step.handler,
         "attempts": step.attempts,
+        "unrun": step.unrun,
     }
     shown.update({name: value for name, value in optional.items() if value})
     return shown

@@ -123,6 +123,7 @@ class Notes:
             seconds=outcome.seconds,
             handler=job.handler is not None,
             attempts=verdict.attempts,
+            unrun=item.settings.quiet and outcome.unknown is not None and verdict.status == "ok",
         )
         self._queue.put(event, order, host)
         return event

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from .api import Node
 
 
+PLANNED = (
+    "A plan does not run it: its result is not known then, and what stands behind it is shown as maybe, since it may alter anything.",
+    "With changed_when: false it is taken to alter nothing: only its own result is not known to the plan.",
+    "With check_mode: false the plan runs it, too, unless a change stands before it: for commands that only read.",
+)
+
+
 class InvocationParams(Params):
     """Parameters of every module that runs a user's command."""
 

@@ -104,10 +104,14 @@ class Session:
         side: Any = overlay if foreseeing else self._live
         if foreseeing and step.get("maybe"):
             side = side.fork()
-        sink = _Noting(side, step, self._ask) if step.get("notify") and not foreseeing else side
+        sink: Any = side
+        if foreseeing and step.get("quiet"):
+            sink = _Trusting(side)
+        elif step.get("notify") and not foreseeing:
+            sink = _Noting(side, step, self._ask)
         node = Node(side, sink, self._context(step))
         reply = self._call(module, node, params)
-        changes = node.recorder.changes
+        changes = [change for change in node.recorder.changes if not (step.get("quiet") and _is_opaque(change))]
         tainted = side.tainted if foreseeing else None
         self._judge(step, reply, changes, tainted)
         if foreseeing and overlay is self._overlay and step.get("maybe"):
@@ -184,7 +188,7 @@ class Session:
         """What later steps may no longer rely on, after one that could not be decided."""
         because = reply.get("deferred")
         overlay = self._overlay
-        if not because or overlay is None or step.get("quiet"):
+        if not because or overlay is None:
             return
         # Only the first cause is of use to a reader, not the chain of steps that could not be decided because of it.
         named = because if because.startswith("the deferred step ") else f"the deferred step {step['module']} ({because})"
@@ -202,7 +206,8 @@ class Session:
                 for name in names:
                     overlay.forget(kind, name, named)
                 return
-        overlay.taint(named)
+        if not step.get("quiet"):
+            overlay.taint(named)
 
     # -- what comes in -------------------------------------------------------------------------------------------------------------
 
@@ -237,6 +242,23 @@ class Session:
         if digest not in self._contents:
             self._contents[digest] = self._ask("need", sha256=digest)
         return self._contents[digest]
+
+
+class _Trusting:
+    """A sink for a step that is declared to change nothing: its commands have a result that is not known, and no effect."""
+
+    def __init__(self, sink: Any) -> None:
+        self._sink = sink
+
+    def apply(self, change: Change) -> Any:
+        if _is_opaque(change):
+            raise ResultUnknown(f"running {change.target}")
+        return self._sink.apply(change)
+
+
+def _is_opaque(change: Change) -> bool:
+    """Whether the change is a command of which nobody can say what it touches."""
+    return change.KIND == "run_command" and getattr(change, "touches", None) is None
 
 
 class _Noting:

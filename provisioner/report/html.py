@@ -30,6 +30,8 @@ def plan_html(document: Mapping[str, Any], *, full: bool = False, banner: str = 
         f"<title>{escape(view.summary())}</title><style>{_STYLE}</style></head><body>",
         f"<h1>{escape(view.summary())}</h1>",
     ]
+    if view.remark():
+        parts.append(f"<p>{escape(view.remark())}</p>")
     if banner:
         parts.append(f'<p class="banner">{escape(clean(banner))}</p>')
     for one in document.get("lost", ()):

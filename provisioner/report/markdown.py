@@ -16,6 +16,8 @@ def plan_markdown(document: Mapping[str, Any], *, full: bool = False, banner: st
     """The document as Markdown text; texts from nodes cannot break out of it."""
     view = PlanView(document, full=full)
     lines = [f"### {escape(view.summary())}", ""]
+    if view.remark():
+        lines += [escape(view.remark()), ""]
     if banner:
         lines += [f"> **{escape(banner)}**", ""]
     for lost in document.get("lost", ()):

@@ -33,6 +33,8 @@ def write_plan(paper: Paper, document: Mapping[str, Any], *, full: bool = False,
         paper.lines(f"  {paper.paint('!', 'act')} {text}" for text in consequences)
         paper.line()
     paper.line(paper.paint(view.summary(), "bold"))
+    if view.remark():
+        paper.line(paper.paint(view.remark(), "dim"))
     paper.flush()
 
 

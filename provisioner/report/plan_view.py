@@ -103,6 +103,10 @@ class PlanView:
         touched = {step["host"] for step in self.document.get("steps", ()) if step["status"] not in (*_QUIET, "unreachable")}
         return f"Plan: {', '.join(parts)} on {plural(len(touched), 'host')}.{unplanned}"
 
+    def remark(self) -> str:
+        """What the plan rests on and did not see: commands that are declared to change nothing; '' without any."""
+        return unrun_text(self.document.get("steps", ()))
+
     def consequences(self) -> list[str]:
         """Restarts, reboots and removals, with their hosts and causes: what a reviewer must not overlook."""
         found: dict[tuple[str, str], list[str]] = {}
@@ -165,6 +169,15 @@ def step_notes(step: Mapping[str, Any], causes: str = "") -> list[tuple[str, str
     if step.get("handler") and reason and status == "changed":
         notes.append(("dim", f"{cause(reason)}{causes}"))
     return notes
+
+
+def unrun_text(steps: Iterable[Mapping[str, Any]]) -> str:
+    """How many commands that are declared to change nothing were not run, counting each task once; '' for none."""
+    count = len({(step.get("play"), step.get("source")) for step in steps if step.get("unrun")})
+    if not count:
+        return ""
+    were = "was" if count == 1 else "were"
+    return f"{plural(count, 'command')} declared to change nothing {were} not run by the plan (check_mode: false at the task lets it)"
 
 
 def several_plays(steps: Iterable[Mapping[str, Any]]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from provisioner.diagnostics import fold_hosts
+from provisioner.report.plan_view import unrun_text
 from provisioner.report.text import Paper, clean, one_line, plural
 
 _WORDS = {"failed": "failed", "error": "failed", "unreachable": "unreachable", "unknown": "maybe", "skipped": "skipped", "passed": "ok"}
@@ -26,6 +27,9 @@ def write_verification(paper: Paper, document: Mapping[str, Any], *, verbosity: 
                 _write_group(paper, group)
     paper.line()
     paper.line(_verdict(paper, document))
+    remark = unrun_text(document.get("unrun", ()))
+    if remark:
+        paper.line(paper.paint(remark, "dim"))
     paper.flush()
 
 

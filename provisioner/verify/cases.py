@@ -46,7 +46,8 @@ def exit_code(cases: Iterable[Case]) -> int:
 
 
 def document(cases: Iterable[Case], plan: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """Both parts as one JSON-ready mapping, schema ``provision.verify/1``; of the plan only the steps that are not done."""
+    """Both parts as one JSON-ready mapping, schema ``provision.verify/1``; of the plan only the steps that are not done, and
+    those that it did not run."""
     listed = list(cases)
     hosts: dict[str, dict[str, int]] = {name: dict.fromkeys(OUTCOMES, 0) for name in plan.get("hosts", {})}
     for case in listed:
@@ -60,6 +61,7 @@ def document(cases: Iterable[Case], plan: Mapping[str, Any], seconds: float) -> 
         "hosts": hosts,
         "cases": [case.as_dict() for case in listed],
         "steps": left,
+        "unrun": [step for step in plan.get("steps", ()) if step.get("unrun")],
         "lost": list(plan.get("lost", ())),
         "stats": {**{word: sum(case.outcome == word for case in listed) for word in OUTCOMES}, "seconds": round(seconds, 3)},
     }

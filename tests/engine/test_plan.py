@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from provisioner.errors import PlanMismatch
 from provisioner.events import StepFinished
+from provisioner.report.plan_view import unrun_text
 from provisioner.values import Unknown
 from tests.engine.fakes import Project
 
@@ -98,3 +99,16 @@ def test_addresses_are_stable_and_unique(one: Project) -> None:
     assert len(set(addresses)) == len(addresses)
     assert addresses[0] == "play[0]/site.yml:4#a"
     assert addresses[2] == "play[0]/inc.yml:1"
+
+
+def test_commands_declared_to_change_nothing_are_counted_once_a_task(three: Project) -> None:
+    tasks = """
+    - {command: probe, changed_when: false}
+    - {command: "{{ item }}", changed_when: false, loop: [a, b]}
+    - {command: c, changed_when: false, when: false}
+    - {command: d, changed_when: false, check_mode: false}
+    - {command: e}
+"""
+    text = "2 commands declared to change nothing were not run by the plan (check_mode: false at the task lets it)"
+    assert unrun_text(three.play(tasks, mode="plan").outcome.document["steps"]) == text
+    assert unrun_text(three.play(tasks).outcome.document["steps"]) == ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..declare import Module, option
-from ..invocation import InvocationParams, invoke, not_needed
+from ..invocation import PLANNED, InvocationParams, invoke, not_needed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ MODULE = Module(
     params=Params,
     run=run,
     free_form="cmd",
+    notes=PLANNED,
     examples="""
 - name: Which driver is loaded
   command: cat /proc/driver/nvidia/version

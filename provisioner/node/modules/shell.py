@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..declare import Module, option
-from ..invocation import InvocationParams, invoke, not_needed
+from ..invocation import PLANNED, InvocationParams, invoke, not_needed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ MODULE = Module(
     params=Params,
     run=run,
     free_form="cmd",
+    notes=PLANNED,
     examples="""
 - name: GPUs by PCI
   shell: lspci -n -d 10de: | wc -l
