@@ -23,7 +23,7 @@ UNIT_NAME = re.compile(r"[A-Za-z0-9:_.\\@-]{1,255}", re.ASCII)
 """What a unit's name consists of; systemctl takes anything else for a path or a pattern."""
 
 _SYSTEMD = "org.freedesktop.systemd1."
-_REPLY, _ERROR, _SIGNAL = 2, 3, 4
+_REPLY, _ERROR = 2, 3
 _FIXED = {"y": "<B", "b": "<I", "n": "<h", "q": "<H", "i": "<i", "u": "<I", "x": "<q", "t": "<Q", "d": "<d", "h": "<I"}
 _ALIGNMENT = {"y": 1, "g": 1, "v": 1, "n": 2, "q": 2, "x": 8, "t": 8, "d": 8, "(": 8, "{": 8}
 
@@ -53,22 +53,23 @@ class Bus:
         """End it; systemd tells whoever is connected of everything, so nobody should be for long."""
         self._socket.close()
 
-    def unit(self, name: str, more: dict[str, tuple[str, ...]]) -> dict[str, Any]:
-        """All properties of a unit of any kind, and some ``more`` of its own kind: interface → names (those it lacks are left out).
+    def unit(self, name: str, general: tuple[str, ...], more: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+        """Properties of a unit: ``general`` ones, all of one moment, and some of its own kind, by interface; those it lacks are left out.
 
-        ``LookupError`` when systemd has no answer to the first of it.
+        ``LookupError`` when systemd has no answer.
         """
         path = f"/org/freedesktop/systemd1/unit/{_label(name)}"
-        general = self._ask(path, "GetAll", f"{_SYSTEMD}Unit")
+        first = self._ask(path, "GetAll", f"{_SYSTEMD}Unit")
         questions = [(prop, self._ask(path, "Get", _SYSTEMD + interface, prop)) for interface, names in more.items() for prop in names]
-        error, found = self._answer(general)
+        error, message, start = self._answer(first)
         if error:
             raise LookupError(error)
+        found = {prop: _entry(message, start, prop) for prop in general}
         for prop, number in questions:
-            error, value = self._answer(number)
+            error, message, start = self._answer(number)
             if not error:
-                found[prop] = value
-        return dict(found)
+                found[prop] = _Values(message, start).read("v")
+        return {prop: value for prop, value in found.items() if value is not None}
 
     def _ask(self, path: str, member: str, *words: str) -> int:
         """Put a question about properties; its number."""
@@ -87,28 +88,27 @@ class Bus:
         self._socket.sendall(message + body)
         return self._serial
 
-    def _answer(self, number: int) -> tuple[str, Any]:
-        """The answer to a question: the name of an error, or its value."""
+    def _answer(self, number: int) -> tuple[str, bytes, int]:
+        """The answer to a question: the name of an error or "", the message, and where in it the values start."""
         while True:
-            kind, fields, values = self._message()
-            if kind in (_REPLY, _ERROR) and fields.get(5) == number:
-                return (str(fields.get(4)), None) if kind == _ERROR else ("", values[0])
+            message, start = self._message()
+            if message[1] in (_REPLY, _ERROR):
+                fields = dict(_Values(message, 12).read("a(yv)"))
+                if fields.get(5) == number:
+                    return str(fields.get(4)) if message[1] == _ERROR else "", message, start
 
-    def _message(self) -> tuple[int, dict[int, Any], list[Any]]:
-        """The next message: its kind, header fields and values; of those that are told to everybody no values are read."""
+    def _message(self) -> tuple[bytes, int]:
+        """The next message, and where in it the values start."""
         while len(self._came) < 16:
             self._receive()
+        if self._came[:1] != b"l":
+            raise OSError("systemd answers in a byte order that is not ours")
         size, _serial, fields_size = struct.unpack_from("<III", self._came, 4)
         start = -(-(16 + fields_size) // 8) * 8
         while len(self._came) < start + size:
             self._receive()
         message, self._came = self._came[: start + size], self._came[start + size :]
-        if message[:1] != b"l":
-            raise OSError("systemd answers in a byte order that is not ours")
-        fields = dict(_Values(message, 12).read("a(yv)"))
-        values = _Values(message, start)
-        signature = "" if message[1] == _SIGNAL else str(fields.get(8, ""))
-        return message[1], fields, [values.read(part) for part in _split(signature)]
+        return message, start
 
     def _receive(self) -> None:
         piece = self._socket.recv(1 << 16)
@@ -159,6 +159,17 @@ class _Values:
         found = self._data[self._place : self._place + size].decode("utf-8", "surrogateescape")
         self._place += size + 1
         return found
+
+
+def _entry(message: bytes, start: int, key: str) -> Any:
+    """A value of a dictionary of variants, or None.
+
+    Looked for rather than read: reading all hundred properties of a unit costs more than asking for them. Nothing else can be taken for
+    a key, since it starts with its length, and so with zero bytes, which no text holds.
+    """
+    sought = struct.pack("<I", len(key)) + key.encode() + b"\0"
+    place = message.find(sought, start)
+    return None if place < 0 else _Values(message, place + len(sought)).read("v")
 
 
 def _split(signature: str) -> list[str]:

@@ -56,7 +56,7 @@ class LiveUnits:
         try:
             if self._bus is None:
                 self._bus = bus.Bus()
-            told = self._bus.unit(name, OF_KIND.get(name[name.rindex(".") :], {}))
+            told = self._bus.unit(name, PROPERTIES, OF_KIND.get(name[name.rindex(".") :], {}))
         except OSError:
             self.rest()  # not root, an old socket after daemon-reexec…
             return {}

@@ -125,9 +125,10 @@ def _v4(address: str, prefix: int) -> dict[str, str]:
 
 def _dump(kind: int, family: int) -> Iterator[bytes]:
     """The kernel's answers to a netlink dump request, each without its header."""
-    import socket
+    import _socket  # without what ``socket`` adds: importing that costs more than the answers
 
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
+    link = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_RAW, 0)
+    try:
         link.bind((0, 0))
         link.send(struct.pack("=IHHII", 16 + 12, kind, 0x301, 1, 0) + struct.pack("=B11x", family))
         while True:
@@ -138,6 +139,8 @@ def _dump(kind: int, family: int) -> Iterator[bytes]:
                     return
                 yield data[16:length]
                 data = data[(length + 3) & ~3 :]
+    finally:
+        link.close()
 
 
 def _attributes(data: bytes) -> dict[int, bytes]:
@@ -153,17 +156,17 @@ def _attributes(data: bytes) -> dict[int, bytes]:
 
 def _addresses() -> list[tuple[int, int, int, int, str]]:
     """Family, interface index, prefix, scope and address of every address."""
-    import socket
+    import _socket
 
     found = []
     try:
         for answer in _dump(GET_ADDRESS, 0):
             family, prefix, _flags, scope, index = struct.unpack("=BBBBI", answer[:8])
-            if family not in (socket.AF_INET, socket.AF_INET6):
+            if family not in (_socket.AF_INET, _socket.AF_INET6):
                 continue
             said = _attributes(answer[8:])
             raw = said.get(2) or said.get(1) or b""
-            found.append((2 if family == socket.AF_INET else 10, index, prefix, scope, socket.inet_ntop(family, raw)))
+            found.append((2 if family == _socket.AF_INET else 10, index, prefix, scope, _socket.inet_ntop(family, raw)))
     except OSError:
         return []
     return found
@@ -185,9 +188,9 @@ def _defaults(cards: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     for line in text("/proc/net/ipv6_route").splitlines():
         fields = line.split()
         if len(fields) > 9 and fields[0] == "0" * 32 and fields[1] == "00" and fields[9] != "lo" and fields[4] != "0" * 32:
-            import socket
+            import _socket
 
-            v6 = {"gateway": socket.inet_ntop(socket.AF_INET6, bytes.fromhex(fields[4])), "interface": fields[9]}
+            v6 = {"gateway": _socket.inet_ntop(_socket.AF_INET6, bytes.fromhex(fields[4])), "interface": fields[9]}
             break
     card = cards.get(v6.get("interface", ""))
     if card is not None:

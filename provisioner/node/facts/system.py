@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 
 def platform() -> dict[str, Any]:
     """Names, kernel and architecture."""
-    import socket
-
     kernel = os.uname()
     hostname = kernel.nodename.split(".")[0]
-    fqdn = _fqdn(socket, kernel.nodename)
+    fqdn = _fqdn(kernel.nodename)
     domain = ".".join(fqdn.split(".")[1:])
     bits = "64" if sys.maxsize > 2**32 else "32"
     return {
@@ -37,7 +35,7 @@ def platform() -> dict[str, Any]:
     }
 
 
-def _fqdn(socket: Any, nodename: str) -> str:
+def _fqdn(nodename: str) -> str:
     """The full name, from the hosts file and the resolver; the resolver is not asked when the name already has a domain."""
     if "." in nodename:
         return nodename
@@ -45,7 +43,9 @@ def _fqdn(socket: Any, nodename: str) -> str:
         names = line.split("#")[0].split()[1:]
         if nodename in names:
             return next((name for name in names if "." in name and name.split(".")[0] == nodename), nodename)
-    found: str = socket.getfqdn(nodename)
+    import socket  # costs more than all other facts of this file, and most nodes are named in their hosts file
+
+    found = socket.getfqdn(nodename)
     return found if found not in ("localhost", "localhost.localdomain") else nodename
 
 
