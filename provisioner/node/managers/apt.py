@@ -31,6 +31,8 @@ QUIET = {
     "LC_ALL": "C",
 }
 LOCK_WAIT = 300.0
+UNCACHED = ("-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=")
+"""Keeps a question from writing apt's cache of packages anew, as it does whenever a source has moved: a plan changes nothing."""
 _NEEDED = re.compile(r"Depends: ([a-z0-9][a-z0-9+.-]+)(?::\w+)? \(= ([^)]+)\)")
 _CONFFILE = re.compile(r"Configuration file '([^']+)'\n(?: ==> .*\n)+ ==> Keeping old config file")
 
@@ -209,7 +211,7 @@ class _Policy:
 def _argv(verb: str, request: Sequence[str], options: dict[str, Any], *, simulate: bool) -> list[str]:
     """The apt-get command of a verb: install, upgrade, dist-upgrade, remove, purge, autoremove, build-dep."""
     argv = ["apt-get", "-q"]
-    argv += ["-s", "-o", "Debug::NoLocking=1"] if simulate else ["-y", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=60"]
+    argv += ["-s", "-o", "Debug::NoLocking=1", *UNCACHED] if simulate else ["-y", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=60"]
     for word in options.get("dpkg_options") or ("force-confdef", "force-confold"):
         argv += ["-o", f"Dpkg::Options::=--{word}"]
     if options.get("recommends") is not None:
