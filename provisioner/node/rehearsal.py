@@ -24,9 +24,9 @@ def rehearse(overlay: Overlay, change: Any) -> ModuleReport:
     if result is None:
         raise UnknownReading(f"running {name}, which cannot say what it would do")
     if blind:
-        overlay.tainted = f"what earlier steps change, which {name} cannot see yet"
+        overlay.tainted = f"an earlier change that {name} cannot see"
     elif result.get("changed"):
-        overlay.tainted = f"it is only {name} itself that says so"
+        overlay.tainted = f"the word of {name} alone"
     if overlay.tainted is None or result.get("failed"):
         return ModuleReport(result=result)
     overlay.fold(change)

@@ -209,7 +209,7 @@ def test_a_plan_takes_no_module_at_its_word(bridged: Project) -> None:
         "uses a guess": "ok",
     }
     reasons = {step["task"]: step.get("reason", "") for step in said.document["steps"]}
-    assert reasons["would change"] == "it is only touches itself that says so"
+    assert reasons["would change"] == "the word of touches alone"
     assert "running sullen, which cannot say what it would do" in reasons["cannot say"]
     assert not bridged.path("new").exists()
     assert not bridged.path("other").exists()
