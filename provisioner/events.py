@@ -128,6 +128,10 @@ class TaskFinished(Event):
     rescued: bool = False
     seconds: float = 0.0
     handler: bool = False
+    changed: bool = False
+    """Whether something changed, also when the task failed."""
+    count: int = 1
+    """How often it counts: an include in a loop once an item."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +216,7 @@ class Stats:
         if done.status in ("failed", "unreachable") and done.ignored:
             self.ok += 1
             self.ignored += 1
+            self.changed += done.changed
         elif done.status == "failed" and done.rescued:
             self.rescued += 1
         elif done.status == "unreachable":
@@ -223,7 +228,7 @@ class Stats:
         elif done.status in ("maybe", "deferred"):
             self.unknown += 1
         else:
-            self.ok += 1
+            self.ok += done.count
             self.changed += done.status == "changed"
 
     def as_dict(self) -> dict[str, int]:

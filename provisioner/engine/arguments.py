@@ -71,17 +71,21 @@ def render_arguments(item: Item) -> dict[str, Any]:
 
 
 def module_defaults(walk: HostWalk, item: Item) -> dict[str, Any]:
-    """What ``module_defaults`` gives the task's module; inner ones win, those of the module over those of its groups."""
+    """What ``module_defaults`` gives the task's module, over what it gives its groups; an inner entry of a name replaces the outer one."""
     task = item.job.task
     found: dict[str, Any] = {}
+    groups: dict[str, Any] = {}
     names = {task.action, task.written, f"ansible.builtin.{task.action}", f"ansible.legacy.{task.action}"}
     for raw in item.job.inherited.directives.module_defaults:
         mapping = item.scope.render(raw) if isinstance(raw, str) else raw
         for layer in mapping if isinstance(mapping, (list, tuple)) else (mapping,):
-            for name, defaults in sorted((layer or {}).items(), key=lambda entry: not entry[0].startswith("group/")):
-                if defaults and (name in names or (name.startswith("group/") and _in_group(walk, task, name))):
-                    found.update(item.scope.render(defaults, task.span))
-    return found
+            for name, defaults in (layer or {}).items():
+                if name.startswith("group/"):
+                    if _in_group(walk, task, name):
+                        groups[name] = item.scope.render(defaults or {}, task.span)
+                elif name in names:
+                    found = dict(item.scope.render(defaults or {}, task.span))
+    return {**{key: value for defaults in groups.values() for key, value in defaults.items()}, **found}
 
 
 def _in_group(walk: HostWalk, task: Task, name: str) -> bool:

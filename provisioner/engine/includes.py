@@ -15,7 +15,7 @@ from provisioner.engine.signals import RoleEnds
 from provisioner.engine.state import place_text
 from provisioner.engine.task import TaskLife
 from provisioner.engine.truth import as_bool
-from provisioner.errors import InputError
+from provisioner.errors import InputError, ProvisionError
 from provisioner.playbook.model import Directives, Entry, Role, Task
 from provisioner.playbook.normalization import texts
 from provisioner.playbook.roles import Sources
@@ -39,9 +39,14 @@ class IncludeLife(TaskLife):
         self.action = Action("", reads_files=True, free=True)
 
     def perform(self, call: Call) -> Outcome:
-        """Load what the include names."""
-        if self.task.action == "include_role":
-            return self._role(call)
+        """Load what the include names; as in Ansible ``ignore_errors`` does not help where that is not there."""
+        try:
+            return self._role(call) if self.task.action == "include_role" else self._tasks(call)
+        except ProvisionError:
+            call.item.job.tolerated = False
+            raise
+
+    def _tasks(self, call: Call) -> Outcome:
         name = call.given("file", "_raw_params")
         if isinstance(name, Unknown):
             raise UnknownValueError(name)
@@ -60,7 +65,7 @@ class IncludeLife(TaskLife):
         )
         file = _file_of(entries)
         self.loaded[call.item.index] = (call.item, entries, None, Path(file).parent if file else None)
-        return Outcome.ok(include=file or str(name), include_args={})
+        return Outcome.ok(include=str(name), include_args=_given(call, "file", "_raw_params"))
 
     def _role(self, call: Call) -> Outcome:
         name = call.given("name", "role")
@@ -82,7 +87,7 @@ class IncludeLife(TaskLife):
             sources=Sources.of(call.written),
         )
         self.loaded[call.item.index] = (call.item, (role.body,), role, None)
-        return Outcome.ok(include_role=str(name))
+        return Outcome.ok(include_args=_given(call))
 
     def _notified(self) -> tuple[Any, ...]:
         """What ``apply`` lets every task inside notify."""
@@ -114,11 +119,17 @@ def _walk(walk: HostWalk, life: IncludeLife, item: Item, entries: tuple[Entry, .
             walk.roles.public.append(role.source)
     variables = _loop_variables(walk, life, item)
     try:
-        with walk.with_variables(variables):
+        with walk.with_variables(variables), walk.handling(life.handler):
             walk.entries(entries, inner, (*life.place, FIRST + item.index))
     except RoleEnds as signal:
         if role is None or signal.role is not role.source:
             raise
+
+
+def _given(call: Call, *left_out: str) -> dict[str, Any]:
+    """What the include was told, as Ansible keeps it in the result."""
+    given = {name: call.written.get(name, value) for name, value in call.task.args.items() if name not in left_out}
+    return {**given, "apply": call.task.args["apply"]} if "apply" in given else given
 
 
 def _loop_variables(walk: HostWalk, life: IncludeLife, item: Item) -> dict[str, Any]:

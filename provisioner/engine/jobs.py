@@ -149,17 +149,17 @@ class Job:
 
 
 def loop_result(results: Sequence[Any]) -> dict[str, Any]:
-    """What ``register`` keeps of a loop; results that are not known stay so."""
+    """What ``register`` keeps of a loop; results that are not known stay so. As in Ansible, ``failed`` is only there when it is true."""
     known = [result for result in results if isinstance(result, Mapping)]
     unknown = next((result for result in results if isinstance(result, Unknown)), None)
     changed = any(result.get("changed") is True for result in known)
     whole: dict[str, Any] = {"results": list(results), "changed": unknown if unknown is not None and not changed else changed}
     if any(result.get("failed") is True for result in known):
-        whole.update(failed=True, msg="One or more items failed")
+        whole.update(failed=True, skipped=False, msg="One or more items failed")
     elif unknown is not None:
         whole.update(failed=unknown, msg="All items completed")
     elif results and all(result.get("skipped") is True for result in known):
-        whole.update(failed=False, skipped=True, msg="All items skipped")
+        whole.update(skipped=True, msg="All items skipped")
     else:
-        whole.update(failed=False, skipped=False, msg="All items completed")
+        whole.update(skipped=False, msg="All items completed")
     return whole

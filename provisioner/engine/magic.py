@@ -64,7 +64,7 @@ def host_magic(play: PlayRun, walk: HostWalk) -> Layer:
             if walk.batch:
                 raise NeedsFlush
             play.clocks.wait_for([other for other in play.hosts if other != name], walk.place)
-        wanted = play.all_hosts if count else play.hosts
+        wanted = play.shared.named if count else play.hosts
         return [host for host in wanted if run.host(host).usable and host not in play.gone]
 
     entry = run.inventory.host(name)

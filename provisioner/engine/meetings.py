@@ -49,7 +49,11 @@ def run_task(walk: HostWalk, life: TaskLife) -> None:
         if meets and once and _wants_once(walk, life):
             _run_once(walk, life)
         elif meets:
-            play.clocks.meet(walk.host.name, (*life.place, BEFORE))
+            meeting = play.clocks.meet(walk.host.name, (*life.place, BEFORE))
+            if life.action is not None and life.action.meets:
+                # What each host does to the inventory is seen by all: in play order, so that groups come out the same each time.
+                earlier = meeting.hosts[: meeting.hosts.index(walk.host.name)]
+                play.clocks.wait_for(earlier, (*life.place, BEFORE, 1))
             _start(walk, life)
             play.clocks.meet(walk.host.name, (*life.place, AFTER))
         else:
@@ -84,7 +88,9 @@ def _run_once(walk: HostWalk, life: TaskLife) -> None:
     shared = walk.play.clocks.wait_done(meeting)
     if not isinstance(shared, Shared):
         raise HostEnds
-    walk.adopt(shared.effects)
+    if life.inherited.directives.run_once is not None:
+        # Actions that run once by nature register their result for the host that ran them only.
+        walk.adopt(shared.effects)
     walk.doubt = walk.doubt or shared.doubt
     if shared.failure is not None:
         raise TaskFailed(life.task, shared.failure)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from provisioner.diagnostics import Diagnostic, Span
+from provisioner.engine.accounts import INCLUDES
 from provisioner.engine.jobs import Item, Job
 from provisioner.engine.outcome import Verdict
 from provisioner.events import (
@@ -143,7 +144,9 @@ class Notes:
             status,
             job.address,
             seconds=seconds,
-            handler=bool(job.handler),
+            handler=job.handler is not None,
+            count=sum(verdict.status != "skipped" for verdict in job.verdicts) if task.action in INCLUDES else 1,
+            changed=any(verdict.outcome.result.get("changed") is True for verdict in job.verdicts),
         )
         if ignored or rescued:
             event = replace(event, ignored=ignored, rescued=rescued)

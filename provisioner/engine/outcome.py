@@ -63,8 +63,8 @@ class Outcome:
         return cls({"changed": False, **result})
 
     @classmethod
-    def failure(cls, msg: str, **result: Any) -> Outcome:
-        """Not done, with the reason."""
+    def failure(cls, msg: Any, **result: Any) -> Outcome:
+        """Not done, with the reason; nearly always a text."""
         return cls({"changed": False, "failed": True, "msg": msg, **result})
 
     @classmethod

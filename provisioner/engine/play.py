@@ -25,6 +25,7 @@ from provisioner.errors import PlanMismatch, ProvisionError
 from provisioner.playbook.model import Directives, Entry, Play, RoleSource, Task
 from provisioner.ports import Target
 from provisioner.templating.variables import Layer
+from provisioner.values import UnknownValueError
 
 if TYPE_CHECKING:
     from provisioner.engine.agents import SharedAgent
@@ -52,7 +53,7 @@ class PlayShared:
         self.index = index
         self.hosts = tuple(hosts)
         self.named = tuple(named or hosts)
-        """All hosts that the play names, with those that failed in plays before."""
+        """All hosts that the play names in the order of the inventory, with those that failed in plays before."""
         self.layers = tuple(layers)
         directives = play.directives
         self.inherited = Inherited(Directives(**{**vars(directives), "vars": {}}))
@@ -65,6 +66,7 @@ class PlayShared:
             value = scope.render(value) if isinstance(value, str) else value
             return None if value is scope.omit else value
 
+        self.label = run.options.secrets.mask(_label(play, scope))
         self.strategy = str(rendered(play.strategy) or "linear").rpartition(".")[2]
         percentage = rendered(play.max_fail_percentage)
         self.max_fail_percentage = None if percentage is None else as_number(percentage, "max_fail_percentage")
@@ -94,6 +96,18 @@ class PlayShared:
         return found
 
 
+def _label(play: Play, scope: Scope) -> str:
+    """The name of the play with what its variables give; as written where they do not give it."""
+    if "{{" not in play.label:
+        return play.label
+    try:
+        name = scope.render(play.name or play.hosts)
+    except (ProvisionError, UnknownValueError):
+        # The name is for people: what is wrong with it is no reason not to run the play.
+        return play.label
+    return ",".join(map(str, name)) if isinstance(name, (list, tuple)) else str(name)
+
+
 def _gathering(play: Play) -> Task:
     args = {name: value for name, value in _fact_arguments(play).items() if value is not None}
     tags = play.directives.tags or ("always",)
@@ -112,9 +126,8 @@ class PlayRun:
         self.run = shared.run
         self.play = shared.play
         self.hosts = tuple(hosts)
-        self.all_hosts = shared.hosts
         self.order: Place = (shared.index, batch)
-        self.label = self.run.options.secrets.mask(shared.play.label)
+        self.label = shared.label
         self.handlers = shared.handlers
         self.layers = shared.layers
         self.strategy = shared.strategy
@@ -290,7 +303,7 @@ class PlayRun:
 
     def delegate_scope(self, host: str) -> Scope:
         """The variables of another host, for reaching it."""
-        return Scope(self.run.expressions, self.run.host_scope(host, self))
+        return Scope(self.run.expressions, self.run.host_scope(host, self, within=True))
 
     def is_local(self, walk: HostWalk) -> bool:
         """Whether a host's node is this machine."""

@@ -46,7 +46,8 @@ def _answers(run: Run, play: Play) -> dict[str, Any]:
             answers[name] = prompt.get("default")
             continue
         answers[name] = run.options.ask(prompt)
-        if as_bool(prompt.get("private", True), "private") and isinstance(answers[name], str):
+        given = isinstance(answers[name], str) and answers[name] != str(prompt.get("default"))
+        if given and as_bool(prompt.get("private", True), "private"):
             run.options.secrets.add(answers[name])
     return answers
 

@@ -178,10 +178,10 @@ class Run:
     def _play(self, play: Play, index: int) -> bool:
         """One play; False when the run is over."""
         layers = play_layers(self, play)
-        names = self._hosts_of(play, layers)
-        usable = [name for name in names if self.host(name).usable]
+        names, in_order = self._hosts_of(play, layers)
+        usable = [name for name in in_order if self.host(name).usable]
         shared = PlayShared(self, play, index, usable, layers, names)
-        label = self.options.secrets.mask(play.label)
+        label = shared.label
         self.notes.tell(PlayStarted(label, tuple(usable), index, play.span), (index,))
         sizes = [_rendered(self.play_scope(play, layers), item) for item in play.serial]
         parts = batches(usable, [size for size in sizes if size is not None], play.span)
@@ -200,13 +200,15 @@ class Run:
         self.notes.tell(PlayFinished(label, index, failed))
         return goes_on
 
-    def _hosts_of(self, play: Play, layers: Sequence[Layer]) -> list[str]:
+    def _hosts_of(self, play: Play, layers: Sequence[Layer]) -> tuple[list[str], list[str]]:
+        """The hosts of a play in the order of the inventory, and in that of its keyword ``order``."""
         scope = self.play_scope(play, layers)
         pattern = _rendered(scope, play.hosts)
         if isinstance(pattern, (list, tuple)):
             pattern = [str(part) for part in pattern]
         order = _rendered(scope, play.order)
-        return ordered(self.inventory.match(pattern, self.options.limit), None if order is None else str(order), play.span)
+        names = self.inventory.match(pattern, self.options.limit)
+        return names, ordered(names, None if order is None else str(order), play.span)
 
     def stop(self) -> None:
         """Let every host stop where it is."""
@@ -274,9 +276,9 @@ class Run:
         self.inventory_changed()
 
     def forgive(self) -> None:
-        """``clear_host_errors``: failed and lost hosts are as good as new for what follows."""
+        """``clear_host_errors``: failed hosts are as good as new for what follows; lost ones stay lost, as in Ansible."""
         for state in self._hosts.values():
-            state.failed = state.unreachable = False
+            state.failed = False
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -300,10 +302,14 @@ class Run:
             self.expressions, table.Scope([*layers, magic], groups=self.groups, peers=Peers(self, None)), (play.folder.absolute(),)
         )
 
-    def host_scope(self, name: str, play: PlayRun | None) -> table.Scope:
-        """What others see of a host: ``hostvars[name]``."""
+    def host_scope(self, name: str, play: PlayRun | None, *, within: bool = False) -> table.Scope:
+        """What others see of a host: ``hostvars[name]``; variables of the play only ``within`` it, as for the target of a delegation."""
         folder = play.play.folder if play is not None else self.playbooks[0].path.parent
-        layers = [*inventory_layers(self, name, folder), *host_layers(self.host(name)), *(play.layers if play else self.extra_layers)]
+        layers = [
+            *inventory_layers(self, name, folder),
+            *host_layers(self.host(name)),
+            *(play.layers if play and within else self.extra_layers),
+        ]
         magic: dict[str, Any] = dict(play.shared_magic) if play else dict(self._magic)
         layers.append(Layer(Level.MAGIC, magic, "magic"))
         return table.Scope(

@@ -40,7 +40,7 @@ class TaskLife:
         self.task = task
         self.inherited = inherited
         self.place = place
-        self.handler = handler
+        self.handler = handler if handler is not None else walk.handled
         self.action: Action | None = walk.run.action(task)
         self.job: Job | None = None
 

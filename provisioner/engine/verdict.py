@@ -22,7 +22,8 @@ DELAY = 5.0
 def judge(item: Item, outcome: Outcome, expressions: Expressions) -> Verdict:
     """The verdict on one item; an expression that is wrong makes it a failure with that message."""
     if outcome.unreachable:
-        return Verdict("unreachable", outcome, outcome.result, msg=str(outcome.result.get("msg", "")))
+        kept = {name: value for name, value in outcome.result.items() if name not in ("why", "help")}
+        return Verdict("unreachable", outcome, {**kept, "exception": NO_TRACE}, msg=str(outcome.result.get("msg", "")))
     result = outcome.result
     _complete(result)
     if (item.job.task.until or item.job.task.retries is not None) and not result.get("skipped"):
@@ -34,7 +35,9 @@ def judge(item: Item, outcome: Outcome, expressions: Expressions) -> Verdict:
             _conditions(item, outcome, expressions)
         retry = _wants_retry(item, outcome, expressions) if not result.get("skipped") else False
     except ProvisionError as error:
-        result.update(failed=True, msg=error.message)
+        # The result keeps what the module said; people are shown what is wrong with the condition.
+        result["failed"] = True
+        outcome.message = error.message
         retry = False
     if result.get("failed") is True:
         result.setdefault("exception", NO_TRACE)

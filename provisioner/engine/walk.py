@@ -46,6 +46,7 @@ class HostWalk:
         self.expressions = play.run.expressions
         self.batch = Batch(self)
         self.handlers = HostHandlers(self, play.handlers)
+        self.handled: str | None = None
         self.roles = RolesSeen()
         self.place: Place = ()
         self.overlay: dict[str, Any] = {}
@@ -271,12 +272,22 @@ class HostWalk:
         finally:
             self.overlay = before
 
+    @contextmanager
+    def handling(self, handler: str | None) -> Iterator[None]:
+        """The tasks of an include that is a handler are handlers, for the same reason."""
+        before = self.handled
+        self.handled = handler if handler is not None else before
+        try:
+            yield
+        finally:
+            self.handled = before
+
     def learns_names(self, task: Task) -> bool:
         """Whether a task's result brings variables whose names cannot be told before."""
         name = task.action.rpartition(".")[2]
         if self.run.action(task) is FOREIGN:
             return True
-        return (name.endswith("_facts") or name == "getent") and name not in BRINGS_FACTS
+        return (name.endswith("_facts") or name in ("getent", "hostname")) and name not in BRINGS_FACTS
 
     # Settling, on behalf of the batch
 

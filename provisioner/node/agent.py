@@ -195,8 +195,7 @@ class Agent:
         try:
             return session.run(step)
         except TimedOut as late:
-            result = {"failed": True, "changed": False, "msg": f"{step['module']} {late}", "timedout": {"period": late.seconds}}
-            return {"result": result, "changes": [], "diffs": [], "seconds": round(time.monotonic() - started, 6)}
+            return {"result": late.result(step["module"]), "changes": [], "diffs": [], "seconds": round(time.monotonic() - started, 6)}
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             self._deadline = self._step = None

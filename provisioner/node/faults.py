@@ -43,3 +43,8 @@ class TimedOut(Exception):
     def __init__(self, seconds: float) -> None:
         super().__init__(f"timed out after {seconds:g} s")
         self.seconds = seconds
+
+    def result(self, module: str) -> dict[str, Any]:
+        """The result of the module whose time was up."""
+        period = int(self.seconds) if self.seconds == int(self.seconds) else self.seconds
+        return {"failed": True, "changed": False, "msg": f"{module} {self}", "timedout": {"period": period}}

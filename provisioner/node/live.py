@@ -92,7 +92,8 @@ class Live(LiveFiles, LiveAccounts, LivePackages):
             )
         except OSError as error:
             place = f" in {change.chdir}" if change.chdir else ""
-            raise Fail(f"cannot run {argv[0]}{place}: {error.strerror or error}", rc=error.errno or 1, cmd=argv) from None
+            because = f"cannot run {argv[0]}{place}: {error.strerror or error}"
+            raise Fail(because, changed=False, rc=error.errno or 1, cmd=" ".join(argv), stdout="", stderr="") from None
 
     def _run_module(self, change: RunModule) -> ModuleReport:
         return ModuleReport(result=change.perform(False))

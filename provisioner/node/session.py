@@ -142,7 +142,7 @@ class Session:
         except ResultUnknown as missing:
             unknown, result = missing.because, missing.result
         except TimedOut as late:
-            result = {"failed": True, "msg": f"{module.name} {late}", "timedout": {"period": late.seconds}}
+            result = late.result(module.name)
         finally:
             self._live.rest()
         result.setdefault("failed", False)

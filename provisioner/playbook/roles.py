@@ -318,11 +318,16 @@ class RoleLoader:
             Task(
                 action="validate_argument_spec",
                 written="validate_argument_spec",
-                name=f"Check arguments of role {source.name} ({entry})" + (f": {short}" if short else ""),
+                name=f"Validating arguments against arg spec '{entry}'" + (f" - {short}" if short else ""),
                 args={
                     "argument_spec": spec["options"],
                     "provided_arguments": dict(source.params),
-                    "validate_args_context": {"type": "role", "name": source.name, "argument_spec_name": entry, "path": str(source.path)},
+                    "validate_args_context": {
+                        "type": "role",
+                        "name": source.name,
+                        "argument_spec_name": entry,
+                        "path": str(source.path.absolute()),
+                    },
                 },
                 span=use.span,
                 directives=Directives(tags=("always",)),

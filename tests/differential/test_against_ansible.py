@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ import pytest
 import yaml
 
 from provisioner import lab
+from tests.differential import stock
 
 HERE = Path(__file__).parent
 PLAYBOOKS = sorted((HERE / "playbooks").glob("*.yml"))
@@ -72,15 +72,11 @@ class Side:
     units: list[str]
 
 
-def peer(name: str) -> str | None:
-    return shutil.which(name, path=os.pathsep.join((os.environ.get("PROVISION_PEERS", ""), os.environ.get("PATH", ""))))
-
-
 pytestmark = [
     pytest.mark.nodes,
     pytest.mark.peers,
     pytest.mark.skipif(os.geteuid() != 0, reason="lab nodes need root"),
-    pytest.mark.skipif(peer("ansible-playbook") is None, reason="ansible-core is not installed (make peers)"),
+    pytest.mark.skipif(stock.program() is None, reason="ansible-core is not installed (make peers)"),
     pytest.mark.timeout(900),
 ]
 
@@ -102,27 +98,11 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[list[
 
 
 def run_stock(inventory: Path) -> list[tuple[str, str, str]]:
-    program = peer("ansible-playbook")
-    assert program is not None
-    notes = inventory.parent / "outcomes.jsonl"
-    environment = {
-        **os.environ,
-        "OUTCOMES": str(notes),
-        "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "callback"),
-        "ANSIBLE_CALLBACKS_ENABLED": "outcomes",
-        "ANSIBLE_PIPELINING": "1",
-    }
-    done = subprocess.run(
-        [program, "-i", str(inventory), *map(str, PLAYBOOKS)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=inventory.parent,
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    lines = [json.loads(line) for line in notes.read_text().splitlines()]
-    return [(line["play"], short(line["action"]), line["state"]) for line in lines if short(line["action"]) not in STEERING]
+    done = stock.run(inventory.parent, ["-i", str(inventory), *map(str, PLAYBOOKS)], {})
+    assert done.code == 0, done.output[-3000:]
+    whole = [line for line in done.lines if "stats" not in line and line["item"] is None]
+    outcomes = [(line["play"], short(line["action"]), line["state"].replace("ignored", "failed")) for line in whole]
+    return [outcome for outcome in outcomes if outcome[1] not in STEERING]
 
 
 def run_ours(inventory: Path) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
@@ -168,10 +148,10 @@ def look(reach: list[str], outcomes: list[tuple[str, str, str]]) -> Side:
 @pytest.fixture(scope="module")
 def sides(nodes: list[tuple[list[str], Path]]) -> tuple[Side, Side]:
     (stock_node, stock_inventory), (our_node, our_inventory) = nodes
-    stock = look(stock_node, run_stock(stock_inventory))
+    theirs = look(stock_node, run_stock(stock_inventory))
     done, document = run_ours(our_inventory)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return stock, look(our_node, outcomes_of(document))
+    return theirs, look(our_node, outcomes_of(document))
 
 
 def test_there_are_enough_cases() -> None:
@@ -181,24 +161,24 @@ def test_there_are_enough_cases() -> None:
 @pytest.mark.parametrize("case", [path.stem for path in PLAYBOOKS])
 def test_the_trees_agree(case: str, sides: tuple[Side, Side]) -> None:
     prefix = f"/srv/diff/{case}"
-    stock, ours = ({path: entry for path, entry in side.tree.items() if path == prefix or path.startswith(prefix + "/")} for side in sides)
-    assert stock, "the case left nothing on the stock node"
-    assert ours == stock
+    theirs, ours = ({path: entry for path, entry in side.tree.items() if path == prefix or path.startswith(prefix + "/")} for side in sides)
+    assert theirs, "the case left nothing on the stock node"
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("case", [path.stem for path in PLAYBOOKS])
 def test_the_outcomes_agree(case: str, sides: tuple[Side, Side]) -> None:
-    stock, ours = ([(action, state) for play, action, state in side.outcomes if play == case] for side in sides)
-    assert ours == stock
+    theirs, ours = ([(action, state) for play, action, state in side.outcomes if play == case] for side in sides)
+    assert ours == theirs
 
 
 def test_the_rest_of_the_tree_agrees(sides: tuple[Side, Side]) -> None:
-    stock, ours = ({path: entry for path, entry in side.tree.items() if not path.startswith("/srv/diff")} for side in sides)
-    different = {path: (stock.get(path), ours.get(path)) for path in sorted({*stock, *ours}) if stock.get(path) != ours.get(path)}
+    theirs, ours = ({path: entry for path, entry in side.tree.items() if not path.startswith("/srv/diff")} for side in sides)
+    different = {path: (theirs.get(path), ours.get(path)) for path in sorted({*theirs, *ours}) if theirs.get(path) != ours.get(path)}
     assert different == {}
 
 
 @pytest.mark.parametrize("what", ["packages", "users", "groups", "units"])
 def test_the_systems_agree(what: str, sides: tuple[Side, Side]) -> None:
-    stock, ours = (getattr(side, what) for side in sides)
-    assert ours == stock
+    theirs, ours = (getattr(side, what) for side in sides)
+    assert ours == theirs

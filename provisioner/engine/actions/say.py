@@ -25,7 +25,7 @@ def debug(call: Call) -> Outcome:
         raise InputError.of(f"debug: unsupported option {', '.join(map(repr, sorted(unknown)))}", call.task.span_of("args"))
     verbosity = int(as_number(call.given("verbosity", default=0), "verbosity"))
     if verbosity > call.run.options.verbosity:
-        return Outcome.skipped("Verbosity threshold not met.", skipped_reason="Verbosity threshold not met.")
+        return Outcome({"changed": False, "failed": False, "skipped": True, "skipped_reason": "Verbosity threshold not met."})
     if "var" in call.task.args:
         return _variable(call)
     message = call.written.get("msg", "Hello world!")
@@ -55,7 +55,7 @@ def assert_(call: Call) -> Outcome:
     conditions = _conditions(call)
     if conditions is None:
         raise InputError.of("assert needs 'that'", call.task.span_of("args"))
-    quiet = as_bool(call.given("quiet"), "quiet")
+    as_bool(call.given("quiet"), "quiet")
     templar = call.scope.templar
     if isinstance(conditions, str) and "{{" in conditions:
         conditions = templar.condition_list(conditions, call.task.span_of("args", "that")) or conditions
@@ -67,8 +67,7 @@ def assert_(call: Call) -> Outcome:
             unknown = unknown or holds
         elif not holds:
             message = call.given("fail_msg", "msg", default="Assertion failed")
-            found = {} if quiet else {"assertion": condition, "evaluated_to": False}
-            return Outcome.failure(message if isinstance(message, str) else shown(message), **found)
+            return _failure(message, assertion=condition, evaluated_to=False)
     if unknown is not None:
         return Outcome.waiting(unknown.because)
     return Outcome.ok(msg=call.given("success_msg", default="All assertions passed"))
@@ -94,7 +93,14 @@ def _conditions(call: Call) -> Any:
 
 def fail(call: Call) -> Outcome:
     """Fail with a message."""
-    return Outcome.failure(str(call.given("msg", default="Failed as requested from task")))
+    return _failure(call.given("msg", default="Failed as requested from task"))
+
+
+def _failure(message: Any, **result: Any) -> Outcome:
+    """A failure whose message may be of any type; it is registered as it is."""
+    outcome = Outcome.failure(message, **result)
+    outcome.message = shown(message)
+    return outcome
 
 
 def set_stats(call: Call) -> Outcome:

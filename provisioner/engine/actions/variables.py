@@ -86,7 +86,9 @@ def _file(call: Call) -> Path:
 
 def _files_in(call: Call, name: str) -> Iterator[Path]:
     """The variables files of a folder, one folder after the other, each before those inside it."""
-    base = find_file(call.scope.paths, "vars", name, call.task.span_of("args", "dir"), call.task.span.file, folders=True)
+    # As in Ansible: a folder is looked for in the vars of a role, and beside the playbook otherwise.
+    within = "vars" if call.item.job.inherited.role is not None else ""
+    base = find_file(call.scope.paths, within, name, call.task.span_of("args", "dir"), call.task.span.file, folders=True)
     depth = int(as_number(call.given("depth", default=0), "depth"))
     extensions = call.given("extensions", default=_EXTENSIONS)
     wanted = re.compile(str(call.given("files_matching", default="")))

@@ -34,7 +34,7 @@ def run(node: Node, p: ScriptParams) -> dict[str, Any]:
         # A script without a "#!" line is the shell's.
         first = content.bytes()[:2] == b"#!"
         argv = [p.executable, path] if p.executable else ([path] if first else ["/bin/sh", path])
-        values = {**p.as_dict(), "executable": None}
+        values = {**p.as_dict(), "executable": None, "strip_empty_ends": False}
         result = invoke(
             node,
             _invocation(values),
@@ -42,7 +42,7 @@ def run(node: Node, p: ScriptParams) -> dict[str, Any]:
             command=p.cmd,
             display=f"{p.cmd} (sha256 {content.digest[:12]})",
         )
-    return {key: value for key, value in result.items() if key != "cmd"}
+    return {key: value for key, value in result.items() if key not in ("cmd", "msg")}
 
 
 def _invocation(values: dict[str, Any]) -> InvocationParams:

@@ -39,12 +39,10 @@ def run(node: Node, p: SetupParams) -> dict[str, Any]:
         gathered.update(local(node.files.expand(p.fact_path)))
     if "env" in names:
         gathered["env"] = {**gathered["env"], **node.context.environment}
-    found = {f"ansible_{name}": value for name, value in gathered.items()}
+    found = {**{f"ansible_{name}": value for name, value in gathered.items()}, "gather_subset": subsets, "module_setup": True}
     if any(p.filter) and p.filter != ["*"]:
         patterns = [pattern for each in p.filter if each for pattern in (each, f"ansible_{each}")]
         found = {name: value for name, value in found.items() if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)}
-    found["gather_subset"] = subsets
-    found["module_setup"] = True
     return {"ansible_facts": found}
 
 
