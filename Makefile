@@ -19,7 +19,7 @@ PACKAGES := python3-venv git ca-certificates openssh-server openssh-client sshpa
 VAGRANT :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-fast lint types format peers packages check benchmark clean
+.PHONY: help demo demo-down test test-fast language lint types format peers packages check benchmark clean
 
 help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ test: $(VENV)/.ready $(PEERS)/.ready ## All tests; as root also those that need 
 
 test-fast: $(VENV)/.ready ## Only the tests that need neither nodes nor peers
 	$(BIN)/pytest -m 'not nodes and not peers' $(TESTS)
+
+language: $(VENV)/.ready $(PEERS)/.ready ## All language playbooks by stock and by us, as root
+	PROVISION_PEERS_FULL=1 PROVISION_PEERS=$(abspath $(PEERS))/bin $(BIN)/pytest -n 2 tests/differential/test_language.py
 
 lint: $(VENV)/.ready ## ruff
 	$(BIN)/ruff check .

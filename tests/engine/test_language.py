@@ -203,7 +203,7 @@ def test_include_vars_and_cacheable_facts(one: Project) -> None:
     ran = one.play(
         """
     - {include_vars: more.yml}
-    - {include_vars: {dir: d, name: got}}
+    - {include_vars: {dir: vars/d, name: got}}
     - {set_fact: {f: x, cacheable: true}}
     - {name: say, debug: {msg: "{{ a }} {{ got.b }}{{ got.c }} {{ ansible_facts.f }}"}}
 """
