@@ -42,25 +42,25 @@ OPAQUE = {"exception", "failed_when_suppressed_exception", "censored"}
 """Keys whose presence tells something, and whose text each tool words in its own way."""
 
 WORDINGS = (
+    (r"^Task failed: ", ""),
     (r"(?:The )?(filter|lookup) plugin '(?:ansible\.builtin\.)?(\w+)' failed: ", r"\1 \2 failed: "),
     (r"\r\n", "\n"),  # Ansible lets script and raw have a terminal over ssh
     (r"(Task failed: )?(Finalization of task args for '[^']*' failed: |Error processing keyword '[^']*': )", ""),
     (r"Error while (resolving value for '[^']*'|evaluating conditional): ", ""),
-    (r"^Task failed: (?=')", ""),
     (r"^(when|loop): ", ""),
     (r"'\w+' is missing in '[^']*' \((has: [^)]*|it is empty)\); ", ""),
     (r": it is the result of a step that was skipped.*", ""),
     (r"(?s)^(Validation of arguments failed:).*", r"\1"),
     (r"^lookup file failed: .*", "lookup file failed"),
     (r"^(?:filter mandatory failed|Error rendering template): (Mandatory variable)", r"\1"),
-    (r"^(?:Task failed|set_fact): (Invalid variable name '[^']*').*", r"\1"),
+    (r"^(?:set_fact: )?(Invalid variable name '[^']*').*", r"\1"),
     (r"^(Recursive loop detected in template:).*", r"\1"),
     (r"^(Error rendering template: Attempt to use undecryptable variable|encrypted, and no vault password is given).*", "encrypted"),
     (r"^((?:Error rendering template|lookup \w+ failed): .*); \w+Error$", r"\1"),
     (r"(No file was found when using first_found)[.,].*", r"\1"),
     (r"(could not find '\w+' key in iterated item) .*", r"\1"),
     (r"^(?:value of |\w+: )(\w+ must be one of: )", r"\1"),
-    (r"^(?:Task failed: Timed out after (\d+) second\(s\)\.|\w+ timed out after (\d+) s)$", r"timed out"),
+    (r"^(?:Timed out after (\d+) second\(s\)\.|\w+ timed out after (\d+) s)$", r"timed out"),
     (r"(?s)^(Unexpected AnsibleActionFail error: |Task failed: )?Could not find or access ('[^']*').*", r"no file \2"),
     (r"^no file 'CASE/", "no file '"),
     (r"(?s)^there is no file (?:of tasks )?('[^']*').*", r"no file \1"),

@@ -42,6 +42,7 @@ def test_run_once_shares_its_result(three: Project) -> None:
 
 
 def test_run_once_decides_by_the_first_host_and_warns(three: Project) -> None:
+    """Bug case L07."""
     for host in ("h2", "h3"):
         three.inventory.add_host(host, [], {"first": True})
     three.inventory.add_host("h1", [], {"first": False})

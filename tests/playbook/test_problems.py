@@ -195,6 +195,7 @@ def test_modes_in_loops(tmp_path: Path) -> None:
 
 
 def test_inner_loops_that_hide_the_outer_item(tmp_path: Path) -> None:
+    """Bug case L05."""
     project = Project(
         tmp_path,
         {
