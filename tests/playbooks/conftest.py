@@ -17,7 +17,7 @@ from tests.playbooks.story import SITE, SNAPSHOT, WISHES, Story
 
 @pytest.fixture(scope="session")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
-    """Two fresh nodes with different boards; the plan of everything, saved; its apply; a new plan."""
+    """Two fresh nodes with different boards in each; the plan of everything, saved; its apply; a new plan."""
     if os.geteuid() != 0:
         pytest.skip("lab nodes need root")
     folder = tmp_path_factory.mktemp("site")

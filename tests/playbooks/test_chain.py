@@ -19,7 +19,7 @@ CHAIN = """
   gather_facts: false
   tasks:
     - {name: folder, file: {path: /srv/chain, state: directory, mode: "0755"}}
-    - {name: file, copy: {dest: /srv/chain/settings, content: "colour = red\\n", mode: "0640"}}
+    - {name: file, copy: {dest: /srv/chain/settings, content: "colour = red\\n", mode: "0640", force: false}}
     - {name: line, lineinfile: {path: /srv/chain/settings, regexp: "^colour", line: "colour = green"}}
     - {name: group, group: {name: chain}}
     - {name: user, user: {name: chain, group: chain, home: /srv/chain, create_home: false, shell: /usr/sbin/nologin}}
