@@ -98,6 +98,7 @@ def detailed_exit_code(document: Mapping[str, Any], exit_code: int) -> int:
 
 
 def _save(stage: Stage, playbooks: Sequence[Playbook], document: Mapping[str, Any], out: Path) -> Mapping[str, Any]:
+    from provisioner.cli.again import carry_out
     from provisioner.cli.saved import options_of
     from provisioner.plan.document import make_plan
     from provisioner.plan.store import write_plan as store
@@ -113,6 +114,6 @@ def _save(stage: Stage, playbooks: Sequence[Playbook], document: Mapping[str, An
     )
     store(made, out)
     paper = stderr()
-    paper.line(f"plan saved in {out} ({plural(len(made.inputs), 'input')}); carry it out with: provision apply {out}")
+    paper.line(f"plan saved in {out} ({plural(len(made.inputs), 'input')}); carry it out with: {carry_out(stage.choices, out)}")
     paper.flush()
     return made.document()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from provisioner.cli import execution
+from provisioner.cli.again import options_again
 from provisioner.cli.options import Choices
 from provisioner.cli.output import stderr, write_document
 from provisioner.cli.settings import limit
@@ -152,17 +153,17 @@ class Watch:
         raise PlanMismatch(message, why=why, help="the host was stopped there; look at it, then plan again", span=step.source)
 
 
-def _plan_again(plan: Plan, hosts: Sequence[str]) -> str:
+def _plan_again(plan: Plan, choices: Choices, hosts: Sequence[str]) -> str:
     """A plan is good for once, so what is left wants a new one."""
-    names = [*plan.options["inventory"][:1], *plan.options["playbooks"], "--limit", ",".join(hosts), "-o", "plan.json"]
-    return shlex.join(["provision", "plan", *names])
+    names = [*plan.options["inventory"][:1], *plan.options["playbooks"], "--limit", ",".join(hosts)]
+    return shlex.join(["provision", "plan", *names, *options_again(choices, files_kept=False), "-o", "plan.json"])
 
 
 def _apply(stage: Stage, playbooks: Sequence[Playbook], plan: Plan, options: Options) -> int:
     watch = Watch(plan)
     run = stage.session.run(playbooks, options, expect=watch)
     json_wanted = stage.choices.form == "json"
-    listener = execution.Quiet() if json_wanted else execution.human_report(options, lambda hosts: _plan_again(plan, hosts))
+    listener = execution.Quiet() if json_wanted else execution.human_report(options, lambda hosts: _plan_again(plan, stage.choices, hosts))
     outcome = execution.execute(run, listener)
     through = [
         name for name, stats in outcome.record.hosts.items() if not stats.failed and not stats.unreachable and name not in watch.deviated

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from tests.cli.conftest import Project
@@ -204,3 +206,22 @@ def test_what_is_encrypted_as_a_whole_is_shown_nowhere(project: Project) -> None
     assert "from-" not in shown
     assert "********" in shown
     assert project.path("made").read_text().startswith("from-the-group from-the-host from-a-file from-deep-inside")
+
+
+def test_the_hint_holds_what_the_plan_does_not_keep(planned: Project) -> None:
+    """Variables in their order, and passwords by where they come from; never the value of a secret."""
+    planned.write("more.yml", "b: 2\n")
+    planned.write("password", "x\n")
+    files = ("--vault-password-file", "password", "-e", "@more.yml")
+    assert "with: provision apply p.json --vault-password-file password\n" in planned("plan", "inventory.yml", "-o", "p.json", *files).err
+    said = planned("plan", "inventory.yml", "-o", "p.json", *files, "-e", "text='so it is' api_token=abc", "-e", '{"c": 3}', "-T", "7")
+    hint = said.err.strip().rpartition("carry it out with: ")[2]
+    assert "abc" not in hint
+    typed = shlex.split(hint)[1:]
+    assert typed == [
+        *("apply", "p.json", "-e", "@more.yml", "-e", "text='so it is' api_token=…", "-e", '{"c": 3}'),
+        *("--vault-password-file", "password", "--timeout", "7"),
+    ]
+    done = planned(*[word.replace("…", "abc") for word in typed])
+    assert done.code == 0, done.err
+    assert planned.path("banner").read_text() == "so it is\n"
