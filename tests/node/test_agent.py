@@ -298,12 +298,13 @@ def open_folder() -> Iterator[Path]:
 def test_a_job_outlives_its_agent_and_keeps_no_other_run_away(node: Node, jobs: Jobs, tmp_path: Path) -> None:
     agent = node(who="ann@laptop")
     pid = run(agent, probe("pid"))[0].result["pid"]
-    job = jobs.start(agent, "shell", f"sleep 1; echo done; touch {tmp_path}/mark")
+    job = jobs.start(agent, "shell", f"until [ -e {tmp_path}/go ]; do sleep 0.05; done; echo done; touch {tmp_path}/mark")
     assert run(agent, probe("echo", "on"))[0].result["text"] == "on"
     agent.close()
     assert until(lambda: not alive(pid))
     second = node(who="bob@desk")
     assert not jobs.ask(second, job)["finished"]
+    (tmp_path / "go").touch()
     assert jobs.end_of(second, job) | {"stdout": "done\n", "rc": 0, "failed": False, "changed": False} == jobs.end_of(second, job)
     assert (tmp_path / "mark").exists()
     assert jobs.ask(second, job, "cleanup")["erased"] == f"{jobs.folder}/{job}"
