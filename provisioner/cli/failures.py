@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -11,13 +12,14 @@ from pathlib import Path
 import click
 
 from provisioner import __version__
-from provisioner.cli.process import process, use_color
+from provisioner.cli.process import process, silence, use_color
 from provisioner.diagnostics import Diagnostic, Diagnostics, folded
 from provisioner.errors import InputError, Interrupted, ProvisionError
 
 USAGE = 1
 BROKEN_PIPE = 141
 SHOWN_AT_MOST = 50
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def report(error: BaseException) -> int:
@@ -45,7 +47,20 @@ def _told(error: BaseException) -> tuple[int, list[Diagnostic]]:
         problems = list(error.diagnostics) if isinstance(error, InputError) else [error.diagnostic()]
         show(problems)
         return error.exit_code, problems
+    if isinstance(error, OSError) and error.errno in FULL:
+        return _full(error)
     return _report_bug(error), [Diagnostic(f"this is a bug in provision: {type(error).__name__}")]
+
+
+def _full(error: OSError) -> tuple[int, list[Diagnostic]]:
+    """A disk of this machine is full. What standard output still holds back would only fail again."""
+    if error.filename is None:
+        silence(sys.stdout)
+    found = Diagnostic(
+        f"cannot write {error.filename or 'the output'}: {error.strerror}", help="make room on this machine and run it again"
+    )
+    show([found])
+    return 1, [found]
 
 
 def _write_document(code: int, problems: list[Diagnostic]) -> None:

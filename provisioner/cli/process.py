@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, field
+from typing import TextIO
 
 from provisioner.values import Secrets
 
@@ -34,8 +35,13 @@ def prepare_streams() -> None:
 
 def silence_streams() -> None:
     """The reader of our output is gone: let the interpreter's own last flush go nowhere instead of failing."""
+    silence(sys.stdout, sys.stderr)
+
+
+def silence(*streams: TextIO) -> None:
+    """Let what these streams still hold back go nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in streams:
         try:
             os.dup2(nowhere, stream.fileno())
         except (OSError, ValueError):  # a stream that is closed, or captured by a test, has nothing left to flush

@@ -45,9 +45,13 @@ class FactCache:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".facts.")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(plain(facts), file, default=str)
-            os.replace(temporary, self._path(host))
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    json.dump(plain(facts), file, default=str)
+                os.replace(temporary, self._path(host))
+            except OSError:
+                os.unlink(temporary)
+                raise
         except OSError as error:
             raise InputError.of(
                 f"facts cannot be kept in {self.folder}: {error.strerror}", help="correct fact_caching_connection"

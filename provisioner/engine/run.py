@@ -30,7 +30,7 @@ from provisioner.engine.serial import batches, ordered
 from provisioner.engine.signals import Stopped
 from provisioner.engine.state import HostState
 from provisioner.engine.variables import Peers, host_layers, inventory_layers
-from provisioner.errors import Interrupted, PlanMismatch, ProvisionError
+from provisioner.errors import InputError, Interrupted, PlanMismatch, ProvisionError
 from provisioner.events import (
     BatchFinished,
     Event,
@@ -255,11 +255,16 @@ class Run:
         cache = self.options.facts
         if cache is None or self.options.planning:
             return
-        for name, state in self._hosts.items():
-            if state.injected:
-                cache.save(name, state.injected)
-            else:
-                cache.forget(name)
+        try:
+            for name, state in self._hosts.items():
+                if state.injected:
+                    cache.save(name, state.injected)
+                else:
+                    cache.forget(name)
+        except InputError as error:
+            # What the run did has been done, and is to be reported.
+            for found in error.diagnostics:
+                self._warn(found)
 
     @property
     def inventory_version(self) -> int:
@@ -427,6 +432,4 @@ def _rendered(scope: Scope, value: Any) -> Any:
 
 
 def _no_module(run: Run, task: Task) -> ProvisionError:
-    from provisioner.errors import InputError
-
     return InputError.of(f"unknown module {task.written!r}", task.span, help=run.registry.nearest(task.written))

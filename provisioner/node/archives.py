@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import time
 
 from .content import Content
 from .faults import Fail, UnknownReading
@@ -229,7 +231,15 @@ def unpack(host: Live, change: Unpack) -> None:
     else:
         flags = [flag for flag in change.flags[:1] if flag]
         argv = [*TAR, "--extract", "--preserve-permissions", *_from("".join(flags), path), "--directory", change.target, *change.flags[1:]]
-        host.tool(argv, stdin=content.bytes() if content is not None else None)
+        begun = time.time()
+        try:
+            host.tool(argv, stdin=content.bytes() if content is not None else None)
+        except BaseException as error:
+            full = isinstance(error, Fail) and not os.statvfs(change.target).f_bavail
+            _drop_cut_off(change.target, members, begun)
+            if full:
+                raise Fail(f"cannot unpack: {reason(OSError(errno.ENOSPC, ''), change.target)}", path=change.target) from None
+            raise
     for member in members:
         _own(host, change, os.path.join(change.target, member.name), member)
     now = os.stat(change.target)
@@ -263,6 +273,18 @@ def _unzip(path: str, content: Content | None, dest: str, members: list[Member])
             if member.kind != "link":
                 os.chmod(target, member.mode)
                 os.utime(target, (member.mtime, member.mtime))
+
+
+def _drop_cut_off(folder: str, members: list[Member], since: float) -> None:
+    """Remove the files that tar had begun and not ended: it writes them in place."""
+    for member in members:
+        path = os.path.join(folder, member.name)
+        try:
+            seen = os.lstat(path)
+        except OSError:
+            continue  # not reached
+        if member.kind == "file" and seen.st_size < member.size and seen.st_ctime >= since - 1:
+            os.unlink(path)
 
 
 def _copy(packed: Any, member: Member, draft: str) -> None:

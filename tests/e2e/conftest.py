@@ -37,10 +37,10 @@ def nodes() -> Iterator[lab.Lab]:
 
 
 @pytest.fixture
-def fleet(nodes: lab.Lab, tmp_path: Path) -> Fleet:
-    """The nodes and an empty project."""
+def fleet(nodes: lab.Lab, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    """The nodes and an empty project. What is costly to derive from our own sources is kept between tests."""
     (tmp_path / "home").mkdir()
-    return Fleet(nodes, tmp_path)
+    return Fleet(nodes, tmp_path, {"XDG_CACHE_HOME": str(tmp_path_factory.getbasetemp() / "cache")})
 
 
 @pytest.fixture

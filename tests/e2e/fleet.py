@@ -123,7 +123,7 @@ class Fleet:
         done = subprocess.run(
             [*PROVISION, *map(str, arguments)],
             cwd=self.folder,
-            env=self._environment(env),
+            env=self.surroundings(env),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,
@@ -138,7 +138,7 @@ class Fleet:
             process = subprocess.Popen(
                 [*PROVISION, command, str(inventory or self.inventory), *map(str, arguments)],
                 cwd=self.folder,
-                env=self._environment(env),
+                env=self.surroundings(env),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -146,7 +146,8 @@ class Fleet:
             )
         return Started(process, log)
 
-    def _environment(self, more: dict[str, str]) -> dict[str, str]:
+    def surroundings(self, more: dict[str, str]) -> dict[str, str]:
+        """The environment of a command."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PROVISION_"))}
         state = {"PROVISION_STATE": os.environ["PROVISION_STATE"]} if "PROVISION_STATE" in os.environ else {}
         own = {"PYTHONPATH": str(ROOT), "COLUMNS": "120", "HOME": str(self.folder / "home"), "NO_COLOR": "1"}

@@ -71,3 +71,42 @@ def test_a_background_child_does_not_hold_the_task(fleet: Fleet, w: str) -> None
     done = fleet("apply", play, "--limit", fleet.names[0])
     assert done.code == 0, done.all
     assert fleet.on(0, "pgrep -x sleep -a | grep 1021.7; pkill -f 'sleep 1021.7'"), "the child still runs, and nobody waited for it"
+
+
+def test_names_and_words_of_a_node_cannot_play_tricks_either(fleet: Fleet, w: str) -> None:
+    """File names that are no text or steer a terminal, and frames of the agent's own protocol in what a command says."""
+    fleet.on(
+        0, f"mkdir {w}; cd {w}; touch $'bad\\xff\\xfename' $'esc\\e]0;title\\a\\e[2J' $'new\\nline'; printf 'a\\033[31mb' > $'esc\\e[1m'"
+    )
+    play = fleet.play(f"""
+- name: frames
+  shell: "printf 'PVN1\\\\000\\\\000\\\\000\\\\002\\\\000\\\\000\\\\000\\\\000{{}}'; printf '\\\\nPVN1 0 ok\\\\n' | tee /dev/stderr"
+  register: r
+- assert: {{that: ["'PVN1' in r.stdout", "'PVN1 0 ok' in r.stderr"]}}
+- name: names
+  find: {{paths: {w}}}
+  register: found
+- assert: {{that: [found.files | length == 4]}}
+- name: marks
+  copy: {{dest: "{{{{ item.path }}}}.mark", content: x}}
+  loop: "{{{{ found.files }}}}"
+- name: gone
+  file: {{path: "{{{{ item.path }}}}", state: absent}}
+  loop: "{{{{ found.files }}}}"
+- name: wrong
+  file: {{path: "{{{{ found.files[0].path }}}}/x/y", state: touch}}
+  ignore_errors: true
+""")
+    one = ("--limit", fleet.names[0])
+    for said in (
+        fleet("plan", play, *one, "-D"),
+        fleet("apply", play, *one, "-vvv", "-D"),
+        fleet("run", "-m", "find", "-a", f"paths={w}", "-b", *one),
+    ):
+        assert said.code == 0, said.all
+        assert not set(said.all) & {"\x1b", "\x07", "\r", "\b", "\x9b"}
+        assert "\\xff\\xfe" in said.all
+    assert fleet.on(0, f"ls -b {w}").splitlines() == [
+        "bad\\377\\376name.mark", "esc\\033[1m.mark", "esc\\033]0;title\\a\\033[2J.mark", "new\\nline.mark"
+    ]  # fmt: skip
+    fleet.on(0, f"rm -r {w}")

@@ -10,6 +10,7 @@ import pytest
 
 from provisioner.engine.factcache import FactCache
 from provisioner.errors import InputError
+from provisioner.events import Warned
 from tests.engine.fakes import Project
 
 SETS = "\n    - {set_fact: {kept: 1, cacheable: true}}\n    - {set_fact: {lost: 2}}\n"
@@ -40,3 +41,12 @@ def test_old_and_broken_files(tmp_path: Path) -> None:
     (tmp_path / "h").write_text("no json")
     with pytest.raises(InputError, match="cannot be read"):
         cache.load("h")
+
+
+def test_facts_that_cannot_be_kept_are_a_warning(one: Project, tmp_path: Path) -> None:
+    """What the run did has been done, and is reported."""
+    (tmp_path / "file").write_text("in the way")
+    ran = one.play(SETS, facts=FactCache(tmp_path / "file"), flush_facts=True)
+    assert ran.outcome.exit_code == 0
+    [warned] = ran.events_of(Warned)
+    assert "facts cannot be kept in" in warned.diagnostic.message
