@@ -20,7 +20,7 @@ VOLATILE = re.compile(
     r"|/etc/(ld\.so\.cache|mtab|hostname|hosts|machine-id|resolv\.conf|\.pwd\.lock|.*-|ssh/ssh_host_.*|ssl/(certs|private)(/.*)?|adjtime)$"
     r"|.*/__pycache__(/|$)|/root/\.(ansible|cache|local)(/|$)|/home/admin(/|$)|.*\.(pyc|pid|sock|db-journal)$|.*/(postdrop|maildrop|public|private)/"
     r"|/var/lib/(postfix/master\.lock|samba/.*\.tdb|fail2ban/.*\.sqlite3|slurm.*/.*|logrotate/status)$|.*/ssl-cert-snakeoil.*"
-    r"|/etc/(aliases\.db|shadow|gshadow)$|/var/spool/(postfix|rsyslog)(/|$)|/var/backups(/|$)"
+    r"|/etc/(aliases\.db|shadow|gshadow|munge/munge\.key|docker/key\.json)$|/var/lib/docker/network/.*|/var/spool/(postfix|rsyslog)(/|$)|/var/backups(/|$)"
 )
 CRON_HEADER = re.compile(rb"^# (DO NOT EDIT|\().*\n", re.MULTILINE)
 """The crontab program, by which Ansible writes, puts a comment with the time at the head."""
