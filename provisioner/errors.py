@@ -5,6 +5,7 @@
     ├── InputError            1   playbook, inventory, variables, template: holds Diagnostics
     ├── HostFailed            2   a step failed
     ├── HostUnreachable       4   no connection, or it was lost
+    │   ├── NodeLocked        4   another run holds the node
     │   ├── WrongPassword     4   the password for becoming another user was refused
     │   ├── MayNotBecome      4   the login may not become the user that was to be
     │   └── InterpreterMissing 4  there is no such Python on the node; a step that asked for it fails
@@ -67,6 +68,10 @@ class HostUnreachable(ProvisionError):
     """No connection to a host, or it broke, or it does not answer within its deadline."""
 
     exit_code = 4
+
+
+class NodeLocked(HostUnreachable):
+    """Another run holds the node, and did not end while this one waited."""
 
 
 class WrongPassword(HostUnreachable):

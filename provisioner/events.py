@@ -29,6 +29,7 @@ from typing import Any, Literal, TypeAlias
 from provisioner.diagnostics import Diagnostic, Span
 from provisioner.values import find_unknown
 
+LostKind = Literal["unreachable", "locked", "interrupted"]
 Status: TypeAlias = Literal["ok", "changed", "failed", "skipped", "unreachable", "maybe", "deferred"]
 Mode: TypeAlias = Literal["apply", "plan"]
 Order: TypeAlias = "tuple[int, ...]"
@@ -146,13 +147,17 @@ class HandlerNotified(Event):
 
 @dataclass(frozen=True)
 class HostLost(Event):
-    """A host cannot be reached, or its connection broke; it takes no further part unless ``ignored``."""
+    """A host cannot be reached, or its connection broke; it takes no further part unless ``ignored``.
+
+    kind: how that came: ``unreachable``, ``locked`` (another run holds it) or ``interrupted`` (this run was ended in the middle of a step).
+    """
 
     host: str
     message: str
     why: str = ""
     help: str = ""
     ignored: bool = False
+    kind: LostKind = "unreachable"
 
 
 @dataclass(frozen=True)
@@ -298,7 +303,9 @@ class Record:
             "steps": [step_as_dict(step) for step in self.steps],
             "stats": {**total.as_dict(), "seconds": round(self.finished.seconds, 3) if self.finished else 0.0},
             "warnings": [warning.render(source=False) for warning in self.warnings],
-            "lost": [{"host": lost.host, "message": lost.message, "why": lost.why, "help": lost.help} for lost in self.lost],
+            "lost": [
+                {"host": lost.host, "message": lost.message, "why": lost.why, "help": lost.help, "kind": lost.kind} for lost in self.lost
+            ],
         }
         if self.finished and self.finished.pending:
             document["pending_handlers"] = {host: list(names) for host, names in self.finished.pending.items()}

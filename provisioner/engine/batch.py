@@ -17,7 +17,8 @@ from provisioner.engine.jobs import Item, Job
 from provisioner.engine.outcome import NodeCall, Outcome, Verdict
 from provisioner.engine.signals import NeedsFlush
 from provisioner.engine.verdict import delay, judge
-from provisioner.errors import HostUnreachable, InterpreterMissing
+from provisioner.errors import HostUnreachable, InterpreterMissing, NodeLocked
+from provisioner.events import LostKind
 from provisioner.ports import Reply, Step, Target
 
 if TYPE_CHECKING:
@@ -256,5 +257,6 @@ def lost(error: HostUnreachable) -> Outcome:
     """A broken or missing connection as an outcome."""
     if isinstance(error, InterpreterMissing):
         return Outcome.failure(error.message, rc=127, why=error.why, help=error.help)
+    kind: LostKind = "locked" if isinstance(error, NodeLocked) else "unreachable"
     result = {"changed": False, "unreachable": True, "msg": error.message, "why": error.why, "help": error.help}
-    return Outcome({name: value for name, value in result.items() if value != ""}, unreachable=True)
+    return Outcome({name: value for name, value in result.items() if value != ""}, unreachable=True, lost=kind)

@@ -18,6 +18,7 @@ from provisioner.events import (
     HostLost,
     HostStuck,
     Listener,
+    LostKind,
     Order,
     Progress,
     Status,
@@ -68,10 +69,10 @@ class Notes:
         """Say that a host does not answer."""
         self._queue.put(HostStuck(host, self._secrets.mask(task), seconds, aside))
 
-    def lost(self, host: str, result: Mapping[str, Any], order: Order, ignored: bool) -> None:
+    def lost(self, host: str, result: Mapping[str, Any], order: Order, ignored: bool, kind: LostKind) -> None:
         """Say that a host cannot be reached."""
         msg, why, help_ = (self._secrets.mask(str(result.get(name, ""))) for name in ("msg", "why", "help"))
-        self._queue.put(HostLost(host, msg, why, help_, ignored), order, host)
+        self._queue.put(HostLost(host, msg, why, help_, ignored, kind), order, host)
 
     def notified(self, host: str, handler: str, because: str, certain: bool, order: Order) -> None:
         """Say that a handler will run."""

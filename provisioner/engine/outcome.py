@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from provisioner.events import Status
+from provisioner.events import LostKind, Status
 from provisioner.ports import Background, Reply
 from provisioner.values import Unknown
 
@@ -30,6 +30,8 @@ class Outcome:
     unknown: str | None = None
     tainted: str | None = None
     unreachable: bool = False
+    lost: LostKind = "unreachable"
+    """How the host was lost, if it was."""
     facts_applied: bool = False
     message: str | None = None
     """What to show instead of the result's ``msg``."""

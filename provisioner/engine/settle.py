@@ -71,7 +71,8 @@ def settle_job(walk: HostWalk, job: Job) -> None:
         walk.roles.ran.update(id(role) for role in job.inherited.roles)
     if unreachable:
         assert failed is not None, "a lost host has a failed verdict"
-        walk.run.notes.lost(walk.host.name, failed.outcome.result, order, ignored)
+        kind = "interrupted" if walk.run.stopping else failed.outcome.lost
+        walk.run.notes.lost(walk.host.name, failed.outcome.result, order, ignored, kind)
         if not ignored:
             walk.host.unreachable = True
             walk.play.failed_at(walk.host.name, job.place)

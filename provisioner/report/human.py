@@ -181,11 +181,11 @@ class HumanReport:
     def _write_lost(self, lost: list[HostLost]) -> None:
         for one, hosts in lost_hosts(lost):
             first, *rest = lost_lines(one, hosts)
-            self._out.line(self._out.paint(first.replace(": ", " unreachable: ", 1), "unreachable"))
+            self._out.line(self._out.paint(first.replace(": ", f" {one.kind}: ", 1), "unreachable"))
             self._out.lines(rest)
         for one in lost:
             if one.ignored:
-                self._out.line(self._out.paint(f"  {clean(one.host)} unreachable (ignored): {one_line(one.message)}", "dim"))
+                self._out.line(self._out.paint(f"  {clean(one.host)} {one.kind} (ignored): {one_line(one.message)}", "dim"))
 
     def _write_group(self, group: Group) -> None:
         counts = group.counts()

@@ -20,9 +20,8 @@ def write_plan(paper: Paper, document: Mapping[str, Any], *, full: bool = False,
         _write_group(paper, group, diff=diff, unlimited=full)
         paper.line()
     for lost in document.get("lost", ()):
-        paper.line(
-            f"{paper.paint(clean(str(lost['host'])), 'bold')} {paper.paint('unreachable', 'unreachable')}: {one_line(lost['message'])}"
-        )
+        kind = paper.paint(str(lost.get("kind", "unreachable")), "unreachable")
+        paper.line(f"{paper.paint(clean(str(lost['host'])), 'bold')} {kind}: {one_line(lost['message'])}")
         for word in ("why", "help"):
             if lost.get(word):
                 paper.line(f"    {word}: {one_line(str(lost[word]))}")

@@ -16,7 +16,10 @@ def replay(document: Mapping[str, Any]) -> Iterator[Event]:
     hosts = tuple(document["hosts"])
     stats = {name: Stats(**{key: counts.get(key, 0) for key in vars(Stats())}) for name, counts in document["hosts"].items()}
     yield RunStarted(str(document.get("command", "")), "apply", tuple(document.get("playbooks", ())), hosts)
-    yield from (HostLost(one["host"], one["message"], one.get("why", ""), one.get("help", "")) for one in document.get("lost", ()))
+    yield from (
+        HostLost(one["host"], one["message"], one.get("why", ""), one.get("help", ""), kind=one.get("kind", "unreachable"))
+        for one in document.get("lost", ())
+    )
     play: str | None = None
     number = -1
     for steps in _by_task(document["steps"]):

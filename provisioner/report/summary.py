@@ -10,7 +10,11 @@ from provisioner.events import HostLost, HostStuck, Record, Stats, StepFinished,
 from provisioner.report.steps import headline
 from provisioner.report.text import Paper, clean, one_line, plural
 
-INTERRUPTED = 130
+_LOST: dict[str, str] = {
+    "unreachable": "UNREACHABLE",
+    "locked": "LOCKED by another run",
+    "interrupted": "INTERRUPTED in the middle of a step",
+}
 Retry = Callable[[Sequence[str]], str]
 """The command line that repeats the run on these hosts only."""
 
@@ -70,6 +74,7 @@ def lost_hosts(lost: Sequence[HostLost]) -> list[tuple[HostLost, list[str]]]:
 def write_summary(paper: Paper, record: Record, stuck: Mapping[str, HostStuck], retry: Retry | None) -> None:
     """Write the end of a report."""
     words = {name: outcome(stats) for name, stats in record.hosts.items()}
+    words |= {one.host: one.kind for one in record.lost if words.get(one.host) == "unreachable" and not one.ignored}
     paper.line()
     paper.line(_counts(paper, record, words))
     failed = failures(record.steps)
@@ -78,20 +83,20 @@ def write_summary(paper: Paper, record: Record, stuck: Mapping[str, HostStuck], 
         paper.line(f"{paper.paint('FAILED', 'failed')} {failure.task} · {clean(failure.place)}")
         paper.line(f"  {clean(fold_hosts(failure.hosts))}: {failure.message}")
     lost = lost_hosts(record.lost)
-    if lost:
-        paper.line()
-        interrupted = record.finished is not None and record.finished.exit_code == INTERRUPTED
-        title = "INTERRUPTED in the middle of a step" if interrupted else "UNREACHABLE"
-        paper.line(paper.paint(title, "unreachable"))
-    for one, hosts in lost:
-        paper.lines(lost_lines(one, hosts))
+    for kind, title in _LOST.items():
+        told = [(one, hosts) for one, hosts in lost if one.kind == kind]
+        if told:
+            paper.line()
+            paper.line(paper.paint(title, "unreachable"))
+        for one, hosts in told:
+            paper.lines(lost_lines(one, hosts))
     if stuck:
         paper.line()
         paper.line(paper.paint("STUCK", "failed"))
         for host, event in sorted(stuck.items()):
             paper.line(f"  {clean(host)}: nothing heard for {event.seconds:.0f} s in {one_line(event.task)}")
     _write_pending(paper, record)
-    again = sorted({name for name, word in words.items() if word in ("failed", "unreachable")} | set(stuck))
+    again = sorted({name for name, word in words.items() if word in ("failed", *_LOST)} | set(stuck))
     if again and retry is not None:
         paper.line()
         paper.line(f"retry: {clean(retry(again))}")
@@ -113,8 +118,8 @@ def _counts(paper: Paper, record: Record, words: Mapping[str, str]) -> str:
         for name, value in stats.as_dict().items():
             setattr(total, name, getattr(total, name) + value)
     hosts = ", ".join(
-        paper.paint(f"{count} {word}", "skipped" if word == "unknown" else word)
-        for word in ("changed", "ok", "unknown", "failed", "unreachable")
+        paper.paint(f"{count} {word}", {"unknown": "skipped", **dict.fromkeys(_LOST, "unreachable")}.get(word, word))
+        for word in ("changed", "ok", "unknown", "failed", *_LOST)
         if (count := sum(1 for each in words.values() if each == word))
     )
     tasks = ", ".join(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from provisioner.errors import HostUnreachable
+from provisioner.errors import HostUnreachable, NodeLocked
 from provisioner.node import WITH_FIELD, wire
 from provisioner.ports import AgentInfo, Executed, Mode, Reply, Step
 from provisioner.transport.packing import field_files
@@ -275,7 +275,7 @@ def hello(mode: Mode, terms: Terms, login: str) -> bytes:
 
 def _refused(header: dict[str, Any]) -> HostUnreachable:
     if header["holder"]:
-        return HostUnreachable(
+        return NodeLocked(
             f"{header['reason']}: {header['holder']}",
             why="two runs at once on one node would undo each other's work",
             help="wait for it to end; its lock goes with its process",

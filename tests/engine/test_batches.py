@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from provisioner.events import TaskFinished
+from provisioner.errors import NodeLocked
+from provisioner.events import HostLost, TaskFinished
 from tests.engine.fakes import Project
 
 
@@ -193,3 +194,18 @@ def test_a_task_skipped_behind_queued_ones_is_registered_in_its_turn(one: Projec
 """
     )
     assert trips(one) == [["a"], ["True False"]]
+
+
+def test_how_a_host_was_lost(three: Project) -> None:
+    """Another run holds it, or it cannot be reached; what is cut off while the run stops was not out of reach."""
+    held = NodeLocked("another run holds this node: ann@laptop")
+
+    def refuse(_step: object) -> None:
+        raise held
+
+    three.fleet["h1"].before = refuse
+    three.fleet["h2"].down = True
+    ran = three.play("    - {command: a}\n")
+    assert {event.host: event.kind for event in ran.events_of(HostLost)} == {"h1": "locked", "h2": "unreachable"}
+    assert {one["host"]: one["kind"] for one in ran.outcome.document["lost"]} == {"h1": "locked", "h2": "unreachable"}
+    assert ran.outcome.exit_code == 4
