@@ -33,7 +33,7 @@ def command(choices: Choices, inventory: str | None, filters: tuple[str, ...], e
 
     stage = Stage.open(choices, [inventory] if inventory else [])
     options = stage.options("apply", "facts")
-    playbook = adhoc.one_task(stage.session.loader, "all", {"name": "facts", "setup": {}}, name="facts")
+    playbook = adhoc.one_task(stage.session.loader, "all", {"name": "facts", "setup": {"gather_subset": ["all", "gpus"]}}, name="facts")
     stage.check([playbook], options)
     outcome = execute(stage.session.run([playbook], options), Quiet())
     known = {

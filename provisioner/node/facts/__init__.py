@@ -23,6 +23,7 @@ COLLECTORS = {
     "dns": "network",
     "env": "system",
     "fips": "system",
+    "gpus": "gpus",
     "hardware": "hardware",
     "interfaces": "network",
     "loadavg": "system",
@@ -64,6 +65,8 @@ MINIMUM = (
     "chroot",
 )
 COMPOUND = {"hardware": ("hardware", "processor", "devices", "mounts"), "network": ("network", "interfaces", "dns")}
+BY_NAME = {"gpus"}
+"""Subsets of our own, gathered where they are named only."""
 ACCEPTED = {"facter", "ohai", "fibre_channel_wwn", "iscsi", "nvme", "hostnqn", "systemd"}
 """Subsets of Ansible that need programs or hardware we do not look at; asking for them is no error."""
 
@@ -86,7 +89,7 @@ def chosen(subsets: Iterable[str]) -> list[str]:
         name = subset.lstrip("!")
         if name not in ("all", "min") and name not in COLLECTORS and name not in ACCEPTED:
             raise UnknownSubset(name)
-        members = set(COLLECTORS) if name == "all" else set(MINIMUM) if name == "min" else set(COMPOUND.get(name, (name,)))
+        members = set(COLLECTORS) - BY_NAME if name == "all" else set(MINIMUM) if name == "min" else set(COMPOUND.get(name, (name,)))
         if subset.startswith("!"):
             removed |= members - (set(MINIMUM) if name == "all" else set())
             minimum = minimum and name != "min"

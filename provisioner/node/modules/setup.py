@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class SetupParams(Params):
     """Parameters of ``setup``."""
 
-    gather_subset: list[str] = option("Which facts: all, min, names of subsets; ! takes away.", ["all"])
+    gather_subset: list[str] = option(
+        "Which facts: all, min, names of subsets; ! takes away. gpus (NVIDIA's, by nvidia-smi) is not part of all.", ["all"]
+    )
     gather_timeout: int = option("Seconds for slow facts; here every single reading has a deadline of its own.", 10)
     filter: list[str] = option("Only facts whose name matches one of these patterns.", [])
     fact_path: str = option("Folder of the owner's own facts.", "/etc/ansible/facts.d", kind="path")
