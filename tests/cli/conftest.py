@@ -11,6 +11,7 @@ import pytest
 
 from provisioner.cli import main
 from provisioner.cli.process import process
+from provisioner.values import Secrets
 
 
 @dataclass
@@ -55,6 +56,7 @@ class Project:
         """Run ``provision`` with these arguments."""
         self._capsys.readouterr()
         process.verbosity = 0
+        process.secrets = Secrets()
         code = main.run(list(arguments))
         shown = self._capsys.readouterr()
         return Said(code, shown.out, shown.err)

@@ -35,7 +35,7 @@ VOLATILE = {
     "frame",
 }
 VOLATILE |= {"block_size", "blocks", "device_type", "version", "attributes", "attr_flags", "mimetype", "charset"}
-VOLATILE |= {"argument_errors", "argument_spec_data"}
+VOLATILE |= {"child_pid", "argument_errors", "argument_spec_data"}
 """Keys of results that tell of the moment, or of the tool rather than of the node."""
 
 OPAQUE = {"exception", "failed_when_suppressed_exception", "censored"}
@@ -69,6 +69,7 @@ WORDINGS = (
     (r"^Did not run command since '(.*)' (exists|does not exist)$", r"not needed: \1 \2"),
     (r"^Error executing command\.$", "cannot run the command"),
     (r"^cannot run .*: No such file or directory$", "cannot run the command"),
+    (r"\bj\d+\.\d+\b", "JOB"),  # a step in the background
 )
 """The same said in other words: patterns of stock's and ours, and what both become."""
 
