@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-import importlib.metadata
 import importlib.util
 import re
 import sys
@@ -17,12 +16,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from provisioner.diagnostics import Span, did_you_mean
 from provisioner.errors import InputError
 from provisioner.node.declare import Module
 from provisioner.schema import structural
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Origin = Literal["builtin", "structural", "library", "package", "collection", "core"]
 BUILTIN_PACKAGE = "provisioner.node.modules"
@@ -45,7 +47,7 @@ class ModuleInfo:
     path: Path | None
     declared: bool
     collection: str = ""
-    entry_point: importlib.metadata.EntryPoint | None = field(default=None, repr=False, compare=False)
+    entry_point: EntryPoint | None = field(default=None, repr=False, compare=False)
 
     @property
     def full_name(self) -> str:
@@ -297,8 +299,10 @@ def _aliases() -> Mapping[str, str]:
 
 
 @functools.lru_cache(maxsize=1)
-def _entry_points() -> Mapping[str, importlib.metadata.EntryPoint]:
-    return {point.name: point for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+def _entry_points() -> Mapping[str, EntryPoint]:
+    from importlib.metadata import entry_points  # asked for names that are not our own, and dear: it brings the package email
+
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
 
 
 def _is_declared(path: Path) -> bool:
