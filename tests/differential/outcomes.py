@@ -70,6 +70,7 @@ WORDINGS = (
     (r"^Error executing command\.$", "cannot run the command"),
     (r"^cannot run .*: No such file or directory$", "cannot run the command"),
     (r"\bj\d+\.\d+\b", "JOB"),  # a step in the background
+    (r"^\S+/\.ansible_async/", "~/.ansible_async/"),
 )
 """The same said in other words: patterns of stock's and ours, and what both become."""
 
