@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,19 +49,8 @@ def test_help_lists_every_command_and_imports_none_of_them() -> None:
     assert not {"rich", "jinja2", "yaml", "fabric", "paramiko", "pytest", "testinfra"} & set(done.stdout.splitlines()[-1].split("'"))
 
 
-def test_help_is_fast() -> None:
-    times = []
-    for _ in range(3):
-        started = time.perf_counter()
-        assert provision("--help").returncode == 0
-        times.append(time.perf_counter() - started)
-    assert min(times) < 0.5  # the budget is 0.15 s on a quiet machine: benchmarks/ measures it
-
-
 @pytest.mark.parametrize("name", sorted(main.COMMANDS))
 def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    if not (ROOT / "provisioner" / "cli" / f"{main.COMMANDS[name][0]}.py").exists():
-        pytest.skip("not written yet")
     assert main.run([name, "--help"]) == 0
     assert "Usage: provision" in capsys.readouterr().out
 

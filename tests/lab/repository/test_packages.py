@@ -6,7 +6,6 @@ import ctypes
 import json
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -61,10 +60,8 @@ def test_libraries_can_be_loaded(tmp_path: Path) -> None:
     assert "not an ELF file" not in done.stderr
 
 
-def test_building_is_quick_and_done_once(tmp_path: Path) -> None:
-    start = time.monotonic()
+def test_building_is_done_once(tmp_path: Path) -> None:
     first = repository.build(tmp_path)
-    assert time.monotonic() - start < 10
     marker = first.folder / "marker"
     marker.touch()
     assert repository.build(tmp_path) == first
