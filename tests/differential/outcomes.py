@@ -86,7 +86,7 @@ class Outcome:
 
     exit: str
     stats: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    rows: Sequence[Row] = ()
+    rows: Sequence[Row] = field(default_factory=list)
 
 
 def of_stock(ran: Ran, folder: Path) -> Outcome:
