@@ -97,10 +97,12 @@ def asked(fleet: Fleet) -> str:
 
 def test_a_sudo_password_that_is_missing_or_wrong_is_said_at_once(fleet: Fleet, asked: str, w: str) -> None:
     """B02: one try, so that no account gets locked."""
-    inventory = fleet.inventory_of({"node": {"node": 0, "ansible_user": asked}})
+    # Far from the limit for connecting: whoever waited for that would be seen.
+    inventory = fleet.inventory_of({"node": {"node": 0, "ansible_user": asked, "ansible_timeout": 120}})
     play = fleet.play(MARK.format(w=w))
     missing = fleet("apply", play, inventory=inventory)
     assert missing.code == 4, missing.all
+    assert missing.seconds < 60
     assert "sudo needs a password to become root" in missing.out, missing.all
     assert "-K" in missing.out, missing.all
 
@@ -108,6 +110,7 @@ def test_a_sudo_password_that_is_missing_or_wrong_is_said_at_once(fleet: Fleet, 
     password = fleet.write("wrong", "very wrong\n")
     wrong = fleet("apply", play, "--become-password-file", password, inventory=inventory)
     assert wrong.code == 4, wrong.all
+    assert wrong.seconds < 60
     assert "the sudo password is wrong" in wrong.out, wrong.all
     assert "very wrong" not in wrong.all
     assert fleet.on(0, f"journalctl -q --since -1min | grep -c 'sudo.*authentication failure.* user={asked}' || true") in ("0", "1")
